@@ -1,0 +1,82 @@
+"""Every error that rbench raises on purpose.
+
+::
+
+    RbenchError                     has a message that says what to do; carries an exit code
+    ├── UsageError            (2)   unknown name or option, corrupt suite, zero episodes
+    │   └── SuiteError        (2)   a suite file that cannot be read; names file, line and key
+    ├── StartError            (3)   a plugin, the GL backend, a key or a folder that is not usable
+    │   └── PluginError       (3)   one plugin that could not be loaded or validated
+    ├── StoppedEarly          (4)   the run stopped before its end and can be resumed
+    ├── AgentError            (1)   the agent broke its contract; costs one episode
+    ├── InfrastructureError   (1)   something outside the agent failed; the episode is retried
+    ├── UnstableSimulation    (1)   the simulated state diverged; costs one episode
+    └── StaleObservation      (1)   a camera was read after the world had moved on
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class RbenchError(Exception):
+    """Base of all errors raised on purpose. The message ends with what to do."""
+
+    exit_code = 1
+
+
+class UsageError(RbenchError):
+    """The caller asked for something that does not exist or cannot be."""
+
+    exit_code = 2
+
+
+class SuiteError(UsageError):
+    """A suite file is not valid; the message names the file, the line and the key."""
+
+
+class StartError(RbenchError):
+    """Something on this machine keeps the work from starting."""
+
+    exit_code = 3
+
+
+class PluginError(StartError):
+    """A plugin could not be loaded, or is needed and not usable."""
+
+
+class StoppedEarly(RbenchError):
+    """The run stopped before its plan was finished; everything done is on disk."""
+
+    exit_code = 4
+
+
+class AgentError(RbenchError):
+    """An agent broke its contract (wrong shape, NaN, empty chunk, exception)."""
+
+
+class InfrastructureError(RbenchError):
+    """A server, the renderer or a worker failed; the agent is not to blame."""
+
+
+class UnstableSimulation(RbenchError):
+    """The simulator reported a diverged state."""
+
+
+class StaleObservation(RbenchError):
+    """An image was read after the world had moved on."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that suggests near names, or lists the known ones when there are few.
+
+    Returns an empty string when there is nothing useful to say.
+    """
+    names = sorted(set(known))
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    if near:
+        return " Did you mean " + " or ".join(repr(n) for n in near) + "?"
+    if names and len(names) <= 12:
+        return " Known: " + ", ".join(names) + "."
+    return ""

@@ -1,0 +1,1 @@
+"""Plugin host: discovery without import, loading one by one, the catalog."""

@@ -1,0 +1,170 @@
+"""The record of one finished episode, and its trajectory."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rbench.geometry import Array
+from rbench.scene import Jitter
+from rbench.values import from_plain, to_plain
+
+Outcome = Literal["success", "failure", "agent_error", "unstable", "infrastructure_error"]
+
+#: The outcomes that form the denominator of every rate.
+COUNTED: tuple[Outcome, ...] = ("success", "failure", "agent_error", "unstable")
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something that happened at a simulated time (s): `grasped`, `dropped`, `unreachable`, ..."""
+
+    time: float
+    name: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Hashes:
+    """SHA-256 of the scene description, of the simulator's initial state and of each first frame.
+
+    `first_frame` holds the cameras that the agent read at its first observation.
+    """
+
+    scene: str
+    state: str
+    first_frame: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class EpisodeRecord:
+    """One finished episode, as exported (one JSON object a line).
+
+    Attributes:
+        levels: level name of every factor, baselines included. values: the levels' values.
+        jitter: displacement of each object, shared by all levels of a block.
+        seed: the run seed.
+        reason: why it ended: `goal`, `time_limit`, the reason of a Stop, or a kind of error.
+        score: graded score 0..1, the mean over subtasks reached.
+        steps: control ticks. sim_seconds: simulated time.
+        agent: what the agent or its wrappers reported about the episode, and counters
+            (`calls`, `clipped`).
+        timing: wall seconds by phase; the only field in which two identical runs may differ.
+    """
+
+    episode: str
+    instance: str
+    repeat: int
+    task: str
+    dimension: str
+    context: str
+    levels: Mapping[str, str]
+    values: Mapping[str, Any]
+    jitter: Mapping[str, Jitter]
+    seed: int
+    outcome: Outcome
+    reason: str
+    success: bool
+    score: float
+    steps: int
+    sim_seconds: float
+    events: tuple[Event, ...]
+    instruction: str
+    hashes: Hashes
+    error: str | None = None
+    agent: Mapping[str, Any] = field(default_factory=dict)
+    timing: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the episode belongs to the denominator."""
+        return self.outcome in COUNTED
+
+    def to_plain(self) -> dict[str, Any]:
+        result: dict[str, Any] = to_plain(self)
+        return result
+
+    @staticmethod
+    def from_plain(data: Mapping[str, Any]) -> EpisodeRecord:
+        return from_plain(EpisodeRecord, data)
+
+
+def identical(a: EpisodeRecord, b: EpisodeRecord) -> bool:
+    """Whether two records agree in everything but `timing`."""
+    left, right = a.to_plain(), b.to_plain()
+    left.pop("timing")
+    right.pop("timing")
+    return left == right
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectory:
+    """Control-rate recording of one episode; row 0 is the state at reset.
+
+    Attributes:
+        control_rate: Hz.
+        time: (n,) s. joint_positions, joint_velocities: (n, 7). gripper: (n,) 0 open .. 1 closed.
+        end_effector: (n, 7) position and quaternion in the base frame.
+        commands: (n - 1, 8) float64, the joint targets (rad) and gripper that led to rows 1..n-1;
+            kept in full precision because a replay feeds them back.
+        bodies: name -> (n, 7) position and quaternion.
+        contact_pairs: names "a|b" of every pair that ever touched; contacts: (n, pairs) bool.
+    """
+
+    control_rate: int
+    time: npt.NDArray[np.float64]
+    joint_positions: npt.NDArray[np.float32]
+    joint_velocities: npt.NDArray[np.float32]
+    gripper: npt.NDArray[np.float32]
+    end_effector: npt.NDArray[np.float32]
+    commands: Array
+    bodies: Mapping[str, npt.NDArray[np.float32]]
+    contact_pairs: tuple[str, ...]
+    contacts: npt.NDArray[np.bool_]
+
+    def to_bytes(self) -> bytes:
+        """The trajectory as a compressed numpy archive (no pickled objects)."""
+        buffer = io.BytesIO()
+        arrays: dict[str, npt.NDArray[Any]] = {
+            "control_rate": np.array(self.control_rate),
+            "time": self.time,
+            "joint_positions": self.joint_positions,
+            "joint_velocities": self.joint_velocities,
+            "gripper": self.gripper,
+            "end_effector": self.end_effector,
+            "commands": self.commands,
+            "contact_pairs": np.array(self.contact_pairs, dtype=np.str_),
+            "contacts": self.contacts,
+        }
+        arrays.update({f"body:{name}": poses for name, poses in self.bodies.items()})
+        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
+        return buffer.getvalue()
+
+    @staticmethod
+    def from_bytes(blob: bytes) -> Trajectory:
+        """Read back what `to_bytes` wrote.
+
+        Raises:
+            ValueError: the blob is not a trajectory.
+        """
+        try:
+            with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
+                return Trajectory(
+                    control_rate=int(arrays["control_rate"]),
+                    time=arrays["time"],
+                    joint_positions=arrays["joint_positions"],
+                    joint_velocities=arrays["joint_velocities"],
+                    gripper=arrays["gripper"],
+                    end_effector=arrays["end_effector"],
+                    commands=arrays["commands"],
+                    bodies={n.removeprefix("body:"): arrays[n] for n in arrays.files if n.startswith("body:")},
+                    contact_pairs=tuple(str(p) for p in arrays["contact_pairs"]),
+                    contacts=arrays["contacts"],
+                )
+        except (OSError, KeyError, EOFError) as problem:
+            raise ValueError(f"not a trajectory: {problem}") from problem

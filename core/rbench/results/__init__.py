@@ -1,0 +1,1 @@
+"""Results: SQLite store, run directory, provenance, export."""

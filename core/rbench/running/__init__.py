@@ -1,0 +1,1 @@
+"""Running: plan, episode, executors."""

@@ -1,0 +1,1 @@
+"""Executors: where and in what order episodes run; all give the same records."""

@@ -1,0 +1,1 @@
+"""The MuJoCo world: compile, cameras, rendering, control."""

@@ -1,0 +1,1 @@
+"""The vision port: questions, answer parsing, backends."""

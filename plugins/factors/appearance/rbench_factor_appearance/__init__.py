@@ -1,0 +1,1 @@
+"""Object colour: the 141 named colours."""

@@ -1,0 +1,1 @@
+"""Object position, object shape and instruction."""

@@ -1,0 +1,1 @@
+"""Camera pose, Euler angles and distance."""

@@ -1,0 +1,1 @@
+"""Success rate, bias coefficient and interaction effect coefficient."""
