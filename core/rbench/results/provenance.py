@@ -1,0 +1,137 @@
+"""Where a run came from: versions of what it used, the machine, and options without their secrets."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import platform
+import re
+import subprocess
+from collections.abc import Iterable, Mapping
+from typing import Any
+from urllib.parse import urlsplit, urlunsplit
+from urllib.request import url2pathname
+
+#: What every run uses, whatever its plugins are.
+ALWAYS_USED = ("rbench", "numpy", "mujoco")
+
+REDACTED = "[redacted]"
+
+_SECRET_WORDS = frozenset({"password", "passwd", "passphrase", "secret", "secrets", "authorization", "credentials"})
+# `key` and `token` mean a secret only at the end of a name: `api_key`, but not `key_points` or `token_limit`.
+_SECRET_ENDINGS = frozenset({"key", "keys", "token", "tokens", "apikey", "authtoken", "accesstoken"})
+_VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
+_URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
+
+
+def versions(distributions: Iterable[str] = ()) -> dict[str, str]:
+    """Version of Python, of rbench and its simulator, and of the named distributions, by name.
+
+    A distribution that is installed from a working copy gets what git knows as a local version:
+    `0.1.0+g6f2de48c0ffe` (commit), `.dirty` behind it when tracked files were changed. What is not
+    installed is left out; nothing here is ever an error.
+    """
+    found = {"python": platform.python_version()}
+    commits: dict[str, str] = {}
+    for name in dict.fromkeys((*ALWAYS_USED, *sorted(distributions))):
+        try:
+            distribution = importlib.metadata.distribution(name)
+        except (importlib.metadata.PackageNotFoundError, ValueError):
+            continue
+        folder = _working_copy(distribution)
+        if folder is not None and folder not in commits:
+            commits[folder] = _commit(folder)
+        commit = commits.get(folder, "") if folder is not None else ""
+        found[name] = f"{distribution.version}+{commit}" if commit else distribution.version
+    return found
+
+
+def host() -> dict[str, Any]:
+    """What the machine is: platform, processor kind, usable processor cores, Python. No names, no environment."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return {
+        "platform": platform.platform(),
+        "machine": platform.machine(),
+        "cores": cores,
+        "python": f"{platform.python_implementation()} {platform.python_version()}",
+    }
+
+
+def redacted(options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options without secrets: values of keys that look secret, user, password and query of URLs.
+
+    The *name* of an environment variable (`api_key_env = "OPENAI_API_KEY"`) is no secret and stays.
+    """
+    return {key: REDACTED if _is_secret(key, value) else _without_secrets(value) for key, value in options.items()}
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return redacted(value)
+    if isinstance(value, (list, tuple)):
+        return [_without_secrets(item) for item in value]
+    if isinstance(value, str):
+        return _URL.sub(lambda match: _bare_url(match.group()), value)
+    return value
+
+
+def _is_secret(key: str, value: Any) -> bool:
+    if value is None or isinstance(value, bool):
+        return False
+    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
+    parts = [part for part in re.split(r"[^a-z0-9]+", words) if part]
+    if not parts:
+        return False
+    if parts[-1] in ("env", "variable"):
+        return not (isinstance(value, str) and _VARIABLE_NAME.fullmatch(value)) and _names_secret(parts[:-1])
+    if parts[-1] in ("keys", "tokens") and isinstance(value, (int, float)):
+        return False  # a count
+    return _names_secret(parts)
+
+
+def _names_secret(parts: list[str]) -> bool:
+    return bool(parts) and (parts[-1] in _SECRET_ENDINGS or not _SECRET_WORDS.isdisjoint(parts))
+
+
+def _bare_url(url: str) -> str:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return REDACTED
+    place = parts.netloc.rpartition("@")[2]
+    user = f"{REDACTED}@" if "@" in parts.netloc else ""
+    return urlunsplit((parts.scheme, user + place, parts.path, REDACTED if parts.query else "", parts.fragment))
+
+
+def _working_copy(distribution: importlib.metadata.Distribution) -> str | None:
+    """The folder that a distribution is installed from, when that is a folder."""
+    try:
+        text = distribution.read_text("direct_url.json")
+        origin = json.loads(text) if text else {}
+        if origin.get("dir_info", {}).get("editable") and origin["url"].startswith("file://"):
+            return url2pathname(urlsplit(origin["url"]).path)
+    except (OSError, ValueError, KeyError, AttributeError):
+        pass
+    return None
+
+
+def _commit(folder: str) -> str:
+    try:
+        commit = _git(folder, "rev-parse", "--short=12", "HEAD")
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=no", "--", ".")
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return f"g{commit}.dirty" if changed else f"g{commit}"
+
+
+def _git(folder: str, *arguments: str) -> str:
+    # Without optional locks `git status` does not write to the repository.
+    done = subprocess.run(
+        ["git", "--no-optional-locks", "-C", folder, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=10,
+        check=True,
+    )
+    return done.stdout.strip()

@@ -1,0 +1,189 @@
+"""The run directory: manifest, episodes, artifacts, report.
+
+manifest.json      what the run is (`rbench.results.manifest`)
+episodes.sqlite    its episodes (`rbench.results.store`); episodes.lock: kept locked while it is written
+artifacts/         videos, images and transcripts, by episode
+report/            tables and figures
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Self
+
+from rbench.errors import StartError, StoppedEarly, UsageError
+from rbench.record import EpisodeRecord
+from rbench.results.atomic import replacing
+from rbench.results.lock import is_held
+from rbench.results.manifest import Manifest, State
+from rbench.results.store import EpisodeStore, lock_path
+
+#: Where runs go unless told otherwise, below the working directory.
+DEFAULT_PARENT = Path("rbench-runs")
+_MANIFEST, _EPISODES = "manifest.json", "episodes.sqlite"
+
+
+class RunDirectory:
+    """A run on disk. Make one with `create` or `open`; close it, or use it in a `with`."""
+
+    def __init__(self, path: Path, manifest: Manifest, writer: EpisodeStore | None = None) -> None:
+        self.path = path
+        self._manifest = manifest
+        self._writer = writer
+
+    @classmethod
+    def create(cls, path: Path | None, manifest: Manifest) -> RunDirectory:
+        """Make the folder of a new run and write its manifest; this process becomes its writer.
+
+        Args:
+            path: a folder that does not exist or is empty; None: a new one below `rbench-runs`.
+            manifest: what the run is.
+
+        Raises:
+            UsageError: the folder holds something already. StartError: it cannot be written.
+        """
+        place = _new_folder(manifest) if path is None else path
+        try:
+            if path is not None:
+                _take(path)
+            store = EpisodeStore.create(place / _EPISODES)
+            run = cls(place, manifest, store)
+            run._write()
+            for name in ("artifacts", "report"):
+                (place / name).mkdir()
+        except OSError as problem:
+            raise StartError(
+                f"cannot write {place}: {problem.strerror}; make it writable or choose another --out"
+            ) from problem
+        return run
+
+    @classmethod
+    def open(cls, path: Path) -> RunDirectory:
+        """A run that exists, also one that another process is writing.
+
+        Raises:
+            UsageError: the folder holds no run. StartError: written by a newer rbench.
+        """
+        file = path / _MANIFEST
+        try:
+            data = json.loads(file.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError):
+            what = "holds no run (no manifest.json)" if path.exists() else "does not exist"
+            raise UsageError(f"{path} {what}; give a run directory that rbench run has written") from None
+        except OSError as problem:
+            raise StartError(f"cannot read {file}: {problem.strerror}; check its permissions") from problem
+        except ValueError as problem:
+            raise UsageError(f"{file} is damaged: {problem}; take it from a backup of the run directory") from problem
+        return cls(path, Manifest.from_plain(data, str(file)))
+
+    @property
+    def manifest(self) -> Manifest:
+        """What the run is, as read or last written by this object."""
+        return self._manifest
+
+    @property
+    def state(self) -> State:
+        """The manifest's state; a run that says `running` but whose writer is gone is `interrupted`."""
+        state = self._manifest.state
+        if state == "running" and self._writer is None and is_held(lock_path(self.path / _EPISODES)) is False:
+            return "interrupted"
+        return state
+
+    def store(self, readonly: bool = False) -> EpisodeStore:
+        """The episodes. For writing there is one store, kept open until `close`; each read-only one is the caller's.
+
+        Raises:
+            StartError: another process is the writer, or the file cannot be used.
+        """
+        if readonly:
+            return EpisodeStore.open(self.path / _EPISODES, readonly=True)
+        if self._writer is None:
+            self._writer = EpisodeStore.open(self.path / _EPISODES)
+        return self._writer
+
+    def episodes(self) -> Iterator[EpisodeRecord]:
+        """All records so far, in the order they were added."""
+        with self.store(readonly=True) as store:
+            yield from store.records()
+
+    def update(self, **changes: Any) -> Manifest:
+        """Write the manifest with some fields changed (`state="finished"`), atomically.
+
+        Raises:
+            StoppedEarly: the disk is full or not writable; the old manifest is whole.
+        """
+        before, self._manifest = self._manifest, replace(self._manifest, **changes)
+        try:
+            self._write()
+        except OSError as problem:
+            self._manifest = before
+            raise StoppedEarly(
+                f"cannot write {self.path / _MANIFEST}: {problem.strerror}; free space or make it writable,"
+                f" then continue with: rbench resume {self.path}"
+            ) from problem
+        return self._manifest
+
+    def close(self) -> None:
+        """Close the store if this object is the writer; doing so twice is fine."""
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _write(self) -> None:
+        with replacing(self.path / _MANIFEST) as file:
+            json.dump(self._manifest.to_plain(), file, indent=1, allow_nan=False)
+            file.write("\n")
+
+
+def open_run(path: str | Path) -> RunDirectory:
+    """Open a run directory for reading: `open_run(DIR).episodes()`.
+
+    Raises:
+        UsageError: the folder holds no run. StartError: written by a newer rbench.
+    """
+    return RunDirectory.open(Path(path))
+
+
+def _take(path: Path) -> None:
+    """Make the folder that the user named, or accept it empty."""
+    if path.exists() and not path.is_dir():
+        raise UsageError(f"{path} is a file; choose a folder with --out")
+    path.mkdir(parents=True, exist_ok=True)
+    if (path / _MANIFEST).exists():
+        raise UsageError(f"{path} holds another run; continue that with rbench resume {path}, or choose another --out")
+    if any(path.iterdir()):
+        raise UsageError(f"{path} is not empty; choose another --out")
+
+
+def _new_folder(manifest: Manifest) -> Path:
+    """A folder that no other run has, also one that starts in the same instant: mkdir is exclusive."""
+    stem = "-".join((manifest.created[:10], _slug(manifest.suite.name), _slug(manifest.agent.name)))
+    for _ in range(100):
+        place = DEFAULT_PARENT / f"{stem}-{secrets.token_hex(2)}"
+        try:
+            place.mkdir(parents=True)
+        except FileExistsError:
+            if not place.is_dir():
+                break
+            continue
+        except OSError as problem:
+            raise StartError(
+                f"cannot write {place}: {problem.strerror}; work in a writable folder or choose one with --out"
+            ) from problem
+        return place
+    raise StartError(f"cannot find a free name for {stem} below {DEFAULT_PARENT}; choose a folder with --out")
+
+
+def _slug(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._]+", "-", name).strip("-.")[:40] or "run"
