@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rbench.errors import StartError
-from rbench.geometry import Array, Quaternion, Vec3
+from rbench.geometry import IDENTITY_POSE, Array, Pose, Quaternion, Vec3
 from rbench.scene import Robot
 from rbench.world_state import LEFT_FINGER, RIGHT_FINGER
 
@@ -40,6 +40,7 @@ BODY_PREFIX = "robot/"
 ARM_JOINTS = tuple(f"robot/joint{i}" for i in range(1, 8))
 FINGER_JOINTS = ("robot/left_finger", "robot/right_finger")
 HAND_BODY = "robot/hand"
+FINGERTIP_SITE = "robot/fingertip"
 
 _S = 0.5**0.5
 _POSITION_GAIN = (4500.0, 4500.0, 3500.0, 3500.0, 2000.0, 2000.0, 2000.0)
@@ -61,17 +62,25 @@ class _Link(NamedTuple):
     inertia: tuple[float, float, float, float, float, float]
 
 
-# Frames: Franka's Denavit-Hartenberg table. Masses, centres of mass (m) and inertia (kg m2: xx yy zz xy xz yz): Gaz et al.,
-# Dynamic Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters (2019).
+# Frames: Franka's Denavit-Hartenberg table. Masses, centres of mass (m) and inertia (kg m2: xx yy zz xy xz yz): Gaz
+# et al., Dynamic Identification of the Franka Emika Panda Robot With Retrieval of Feasible Parameters (2019).
 _LINKS = (
-    _Link((0, 0, 0), (1, 0, 0, 0), 0.629769, (-0.041018, -0.00014, 0.049974), (0.00315, 0.00388, 0.004285, 8.2904e-7, 0.00015, 8.2299e-6)),
-    _Link((0, 0, 0.333), (1, 0, 0, 0), 4.970684, (0.003875, 0.002081, -0.04762), (0.70337, 0.70661, 0.009117, -0.000139, 0.006772, 0.019169)),
-    _Link((0, 0, 0), (_S, -_S, 0, 0), 0.646926, (-0.003141, -0.02872, 0.003495), (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704)),
-    _Link((0, -0.316, 0), (_S, _S, 0, 0), 3.228604, (0.027518, 0.039252, -0.066502), (0.037242, 0.036155, 0.01083, -0.004761, -0.011396, -0.012805)),
-    _Link((0.0825, 0, 0), (_S, _S, 0, 0), 3.587895, (-0.05317, 0.104419, 0.027454), (0.025853, 0.019552, 0.028323, 0.007796, -0.001332, 0.008641)),
-    _Link((-0.0825, 0.384, 0), (_S, -_S, 0, 0), 1.225946, (-0.011953, 0.041065, -0.038437), (0.035549, 0.029474, 0.008627, -0.002117, -0.004037, 0.000229)),
-    _Link((0, 0, 0), (_S, _S, 0, 0), 1.666555, (0.060149, -0.014117, -0.010517), (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341)),
-    _Link((0.088, 0, 0), (_S, _S, 0, 0), 0.735522, (0.010517, -0.004252, 0.061597), (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741)),
+    _Link((0, 0, 0), (1, 0, 0, 0), 0.629769, (-0.041018, -0.00014, 0.049974),
+          (0.00315, 0.00388, 0.004285, 8.2904e-7, 0.00015, 8.2299e-6)),
+    _Link((0, 0, 0.333), (1, 0, 0, 0), 4.970684, (0.003875, 0.002081, -0.04762),
+          (0.70337, 0.70661, 0.009117, -0.000139, 0.006772, 0.019169)),
+    _Link((0, 0, 0), (_S, -_S, 0, 0), 0.646926, (-0.003141, -0.02872, 0.003495),
+          (0.007962, 0.02811, 0.025995, -0.003925, 0.010254, 0.000704)),
+    _Link((0, -0.316, 0), (_S, _S, 0, 0), 3.228604, (0.027518, 0.039252, -0.066502),
+          (0.037242, 0.036155, 0.01083, -0.004761, -0.011396, -0.012805)),
+    _Link((0.0825, 0, 0), (_S, _S, 0, 0), 3.587895, (-0.05317, 0.104419, 0.027454),
+          (0.025853, 0.019552, 0.028323, 0.007796, -0.001332, 0.008641)),
+    _Link((-0.0825, 0.384, 0), (_S, -_S, 0, 0), 1.225946, (-0.011953, 0.041065, -0.038437),
+          (0.035549, 0.029474, 0.008627, -0.002117, -0.004037, 0.000229)),
+    _Link((0, 0, 0), (_S, _S, 0, 0), 1.666555, (0.060149, -0.014117, -0.010517),
+          (0.001964, 0.004354, 0.005433, 0.000109, -0.001158, 0.000341)),
+    _Link((0.088, 0, 0), (_S, _S, 0, 0), 0.735522, (0.010517, -0.004252, 0.061597),
+          (0.012516, 0.010027, 0.004815, -0.000428, -0.001196, -0.000741)),
 )  # fmt: skip
 _HAND = _Link((0, 0, 0.107), (0.92388, 0, 0, -0.38268), 0.73, (-0.01, 0, 0.03), (0.001, 0.0025, 0.0017, 0, 0, 0))
 
@@ -85,25 +94,44 @@ def add_panda(spec: mujoco.MjSpec, robot: Robot) -> None:
     spec.add_material(name="robot/shell", rgba=(0.93, 0.94, 0.95, 1), specular=0.25, shininess=0.3)
     spec.add_material(name="robot/hand", rgba=(0.86, 0.87, 0.88, 1), specular=0.25, shininess=0.3)
     spec.add_material(name="robot/finger", rgba=(0.25, 0.26, 0.28, 1), specular=0.1, shininess=0.2)
-    body = spec.worldbody.add_body(name="robot/link0", pos=robot.pose.position, quat=robot.pose.quaternion)
-    for number, link in enumerate(_LINKS):
-        if number > 0:
-            body = body.add_body(name=f"robot/link{number}", pos=link.position, quat=link.quaternion)
-            body.add_joint(
-                name=ARM_JOINTS[number - 1],
-                axis=(0, 0, 1),
-                range=(LOWER[number - 1], UPPER[number - 1]),
-                limited=mujoco.mjtLimited.mjLIMITED_TRUE,
-                armature=0.1,
-                damping=(1.0, 0.0, 0.0),
-            )
-        _finish_link(spec, body, link, f"link{number}", "robot/shell")
-    hand = body.add_body(name=HAND_BODY, pos=_HAND.position, quat=_HAND.quaternion)
-    _finish_link(spec, hand, _HAND, "hand", "robot/hand")
+    links = _add_chain(spec, robot.pose)
+    for number, (body, link) in enumerate(zip(links, (*_LINKS, _HAND), strict=True)):
+        hand = number == len(_LINKS)
+        _finish_link(spec, body, link, "hand" if hand else f"link{number}", "robot/hand" if hand else "robot/shell")
     _add_mesh(spec, "finger", visual=True)
     for side, name in enumerate((LEFT_FINGER, RIGHT_FINGER)):
-        _add_finger(hand, name, side)
+        _add_finger(links[-1], name, side)
     _add_actuators(spec)
+
+
+@cache
+def kinematic_model() -> mujoco.MjModel:
+    """The bare arm at the origin: frames, joints and the fingertip site, for inverse kinematics. Not to be changed."""
+    spec = mujoco.MjSpec()
+    for body in _add_chain(spec, IDENTITY_POSE):
+        body.explicitinertial = 1
+        body.mass, body.inertia = 1.0, (1.0, 1.0, 1.0)
+    return spec.compile()
+
+
+def _add_chain(spec: mujoco.MjSpec, base: Pose) -> list[Any]:
+    """Bodies of the links and the hand, with the arm's joints and the fingertip site."""
+    bodies = [spec.worldbody.add_body(name="robot/link0", pos=base.position, quat=base.quaternion)]
+    for number, joint in enumerate(ARM_JOINTS):
+        link = _LINKS[number + 1]
+        body = bodies[-1].add_body(name=f"robot/link{number + 1}", pos=link.position, quat=link.quaternion)
+        body.add_joint(
+            name=joint,
+            axis=(0, 0, 1),
+            range=(LOWER[number], UPPER[number]),
+            limited=mujoco.mjtLimited.mjLIMITED_TRUE,
+            armature=0.1,
+            damping=(1.0, 0.0, 0.0),
+        )
+        bodies.append(body)
+    bodies.append(bodies[-1].add_body(name=HAND_BODY, pos=_HAND.position, quat=_HAND.quaternion))
+    bodies[-1].add_site(name=FINGERTIP_SITE, pos=FINGERTIP, group=COLLISION_GROUP)
+    return bodies
 
 
 def _finish_link(spec: mujoco.MjSpec, body: Any, link: _Link, mesh: str, material: str) -> None:
