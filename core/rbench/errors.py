@@ -80,3 +80,14 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if names and len(names) <= 12:
         return " Known: " + ", ".join(names) + "."
     return ""
+
+
+def one_line(problem: BaseException) -> str:
+    """An exception as one printable line, `Type: message`, as a traceback would end."""
+    try:
+        message = str(problem)
+    except Exception:
+        message = "(its message cannot be read)"
+    text = "".join(c if c.isprintable() else " " for c in f"{type(problem).__name__}: {message}")
+    line = " ".join(text.split()).rstrip(":")
+    return line if len(line) <= 500 else line[:497] + "..."

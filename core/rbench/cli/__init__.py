@@ -1,1 +1,150 @@
-"""Command line: one command a file, loaded when called."""
+"""Command line: one command a file, loaded when called.
+
+Exit codes: 0 clean; 1 something failed that was not foreseen, or a command says so; 2 wrong use; 3 could not start;
+4 stopped early; 130 and 143 interrupted; 141 the reader of stdout went away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import os
+import select
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from types import FrameType
+from typing import Any, NoReturn
+
+import click
+
+from rbench.cli.output import debug_wanted, print_error, print_note
+from rbench.errors import RbenchError, UsageError, did_you_mean
+
+#: Command -> (target, help). The help stands here so that `rbench --help` imports no command.
+COMMANDS: dict[str, tuple[str, str]] = {
+    "list-plugins": ("rbench.cli.list_plugins:command", "Everything that is installed, and what did not load and why."),
+    "show": ("rbench.cli.show:command", "A suite: tasks, dimensions, levels, contexts and counts."),
+    "instances": ("rbench.cli.instances:command", "The instances of a suite, one a line."),
+    "render": ("rbench.cli.render:command", "What an agent would see of an instance, as a picture."),
+    "run": ("rbench.cli.run:command", "Run an agent over a suite; ends with the table."),
+    "status": ("rbench.cli.status:command", "How far a run is."),
+    "report": ("rbench.cli.report:command", "Tables of one or several runs, also half-finished ones."),
+    "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
+    "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte."),
+}
+
+USAGE, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 130, 143, 141
+
+
+class Terminated(KeyboardInterrupt):
+    """SIGTERM arrived. It ends work like Ctrl-C does, with the exit code of its own."""
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are called."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[cmd_name][0].partition(":")
+        command = getattr(importlib.import_module(module), attribute)
+        assert isinstance(command, click.Command)
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-") and not ctx.resilient_parsing:
+            hint = did_you_mean(args[0], COMMANDS)
+            raise UsageError(f"there is no command {args[0]!r}.{hint} See: {ctx.command_path} --help")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+
+@click.group(cls=LazyGroup, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="rbench", prog_name="rbench", message="%(prog)s %(version)s")
+@click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks (also RBENCH_DEBUG=1).")
+@click.pass_context
+def cli(ctx: click.Context) -> None:
+    """Which visual factor breaks a manipulation agent, by how much, and how sure that is."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code. A command returns its own code, or None for 0."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = debug_wanted(given)
+    try:
+        with _terminable():
+            code = _call(given)
+            sys.stdout.flush()
+            return code
+    except KeyboardInterrupt as stop:
+        print_note("interrupted")
+        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+    except click.Abort:
+        print_note("interrupted")
+        return INTERRUPTED
+    except BrokenPipeError as problem:
+        if _reader_is_gone():
+            _drop_stdout()
+            return PIPE_CLOSED
+        print_error(problem, debug)
+        return 1
+    except Exception as problem:
+        print_error(problem, debug)
+        if isinstance(problem, RbenchError):
+            return problem.exit_code
+        return USAGE if isinstance(problem, click.ClickException) else 1
+
+
+def _call(arguments: list[str]) -> int:
+    # What `cli.main(standalone_mode=False)` does, less one thing: that turns any broken pipe, also one to a policy
+    # server, into a silent exit.
+    try:
+        with cli.make_context("rbench", arguments) as context:
+            result: Any = cli.invoke(context)
+    except click.exceptions.Exit as stop:
+        return int(stop.exit_code)
+    return result if isinstance(result, int) else 0
+
+
+@contextlib.contextmanager
+def _terminable() -> Iterator[None]:
+    def terminate(signum: int, frame: FrameType | None) -> NoReturn:
+        raise Terminated
+
+    try:
+        before = signal.signal(signal.SIGTERM, terminate)
+    except ValueError:  # not in the main thread: signals are not ours to handle
+        yield
+        return
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _reader_is_gone() -> bool:
+    try:
+        poll = select.poll()
+        poll.register(sys.stdout.fileno(), 0)
+        return any(event & select.POLLERR for _, event in poll.poll(0))
+    except (AttributeError, OSError, ValueError):  # no poll on this system, or stdout is no file
+        return True
+
+
+def _drop_stdout() -> None:
+    # The interpreter flushes stdout once more at exit and would complain about the closed pipe.
+    with contextlib.suppress(OSError, ValueError):
+        devnull = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(devnull, sys.stdout.fileno())
+        os.close(devnull)

@@ -1,0 +1,77 @@
+"""What commands print: results on stdout, everything else on stderr."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import traceback
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rbench.errors import RbenchError, one_line
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON document; NaN is refused, for it has no JSON form.
+
+    Raises:
+        ValueError: the value holds NaN or an infinity.
+    """
+    print_text(json.dumps(value, allow_nan=False, indent=2))
+
+
+def print_text(text: str) -> None:
+    """Print lines to stdout."""
+    sys.stdout.write(text.rstrip("\n") + "\n")
+
+
+def print_rich(*renderables: RenderableType) -> None:
+    """Print tables and the like; plain, complete and as wide as needed when stdout is not a terminal."""
+    # Not at the top: help needs no rich.
+    from rich.console import Console
+
+    console = Console(file=sys.stdout, highlight=False)
+    if console.is_terminal:
+        for renderable in renderables:
+            console.print(renderable)
+        return
+    console.width = 10_000
+    with console.capture() as capture:
+        for renderable in renderables:
+            console.print(renderable)
+    print_text("\n".join(line.rstrip() for line in capture.get().splitlines()))
+
+
+def print_note(text: str) -> None:
+    """Print a line to stderr."""
+    sys.stderr.write(text.rstrip("\n") + "\n")
+
+
+def print_error(problem: BaseException, debug: bool) -> None:
+    """Say on stderr what went wrong and what to do, in one line; with the traceback before it in debug mode."""
+    if debug:
+        traceback.print_exception(problem, file=sys.stderr)
+    if isinstance(problem, click.ClickException):
+        message = problem.format_message()
+        if isinstance(problem, click.UsageError) and problem.ctx is not None:
+            message = f"{message.rstrip('.')}. See: {problem.ctx.command_path} --help"
+    elif isinstance(problem, RbenchError):
+        message = str(problem)
+    elif isinstance(problem, OSError) and problem.filename is not None and problem.strerror:
+        message = f"{problem.filename}: {problem.strerror}. Check the path; --debug shows where it was used."
+    else:
+        message = f"{one_line(problem)}. This was not expected; run again with --debug for the traceback."
+    print_note(f"error: {message}")
+
+
+def debug_wanted(arguments: list[str]) -> bool:
+    """Take `--debug` out of the arguments, wherever it stands; true when it was there or RBENCH_DEBUG is set."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    given = "--debug" in arguments[:end]
+    arguments[:end] = [argument for argument in arguments[:end] if argument != "--debug"]
+    return given or os.environ.get("RBENCH_DEBUG", "0") not in ("", "0")

@@ -1,0 +1,64 @@
+"""Options of a contribution, checked against its pydantic model, with errors for people."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rbench.errors import UsageError, did_you_mean
+
+if TYPE_CHECKING:
+    import pydantic
+
+_SECRET = re.compile(r"(^|_)(key|token|secret|password|credentials?)$", re.IGNORECASE)
+
+
+def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], where: str) -> pydantic.BaseModel:
+    """The options as an instance of their model.
+
+    Args:
+        where: what the options belong to, for the message.
+
+    Raises:
+        UsageError: names every option that is unknown, missing or wrong, its value, and what is allowed.
+    """
+    # Not at the top: listing plugins does not need pydantic.
+    from pydantic import ValidationError
+
+    try:
+        return model.model_validate(dict(values))
+    except ValidationError as problem:
+        names = option_names(model)
+        details = [dict(error) for error in problem.errors(include_url=False, include_context=True)]
+        known = ", ".join(names) or "none"
+        message = "; ".join(_described(detail, names) for detail in details)
+        raise UsageError(f"{where}: {message}. Its options: {known}.") from None
+
+
+def option_names(model: type[pydantic.BaseModel]) -> list[str]:
+    """The names under which options are given."""
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _described(detail: Mapping[str, Any], names: list[str]) -> str:
+    option = ".".join(str(part) for part in detail["loc"])
+    if detail["type"] == "extra_forbidden":
+        near = did_you_mean(option, names) if len(detail["loc"]) == 1 else ""
+        return f"there is no option {option!r}.{near}".rstrip(".")
+    if detail["type"] == "missing":
+        return f"option {option!r} is required"
+    message = str(detail["msg"])
+    given = detail["input"]
+    # A choice shows its alternatives in quotes: 'a', 'b' or 'c'.
+    choices = re.findall(r"'([^']*)'", str(detail.get("ctx", {}).get("expected", "")))
+    near = did_you_mean(given, choices) if isinstance(given, str) and choices else ""
+    if not option:  # a rule over several options
+        return message
+    shown = "(hidden)" if any(_SECRET.search(str(part)) for part in detail["loc"]) else _short(given)
+    return f"option {option!r} = {shown}: {message[:1].lower()}{message[1:]}{'.' + near if near else ''}"
+
+
+def _short(value: Any) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
