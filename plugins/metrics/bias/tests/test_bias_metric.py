@@ -1,0 +1,140 @@
+"""The metric on records: what counts, what is missing, and that order does not matter."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from pydantic import ValidationError
+
+from rbench.design import Design, Dimension
+from rbench.errors import UsageError
+from rbench_metric_bias.bias import Bias, Options
+
+
+def row(records: Any, design: Design, dimension: str = "color") -> dict[str, Any]:
+    return dict(Bias().compute(records, design, "default").dimensions[dimension])
+
+
+def one_dimension(repeats: int = 1, levels: tuple[str, ...] = ("red", "blue")) -> Design:
+    return Design("study", (Dimension("color", {"color": levels}, ("base",), repeats),), (), {})
+
+
+def test_row_of_a_complete_dimension(study: Any) -> None:
+    records, design = study({"color": [[5, 0], [3, 3]]})
+    # Block rates: five of 1/2 in the first context; 1, 1, 1, 0, 0 in the second.
+    half = 2.262157 * ((5 * 0.0025 + 3 * 0.2025 + 2 * 0.3025) / 9 / 10) ** 0.5
+    # Variance inside cells 0, 0, 0.3, 0.3; of coin flips at the context's rate 25/90 and 24/90.
+    dispersion = 0.6 / (2 * 25 / 90 + 2 * 24 / 90)
+    assert row(records, design) == {
+        "successes": 11,
+        "episodes": 20,
+        "episodes_missing": 0,
+        "cells": 4,
+        "cells_incomplete": 0,
+        "success_rate": 0.55,
+        "success_rate_interval": pytest.approx([0.55 - half, 0.55 + half], abs=1e-6),
+        "score_mean": 0.55,
+        "cv": pytest.approx((100 * 0.5 / 0.51 + 0.0) / 2),
+        "contexts_used": 2,
+        "contexts_total": 2,
+        "blocks": 10,
+        "dispersion": pytest.approx(dispersion),
+    }
+
+
+def test_every_outcome_of_the_denominator_counts(make_record: Any) -> None:
+    outcomes = ["success"] * 6 + ["failure"] * 2 + ["agent_error"] * 2 + ["unstable", "infrastructure_error"]
+    records = [make_record(repeat=i, outcome=outcome, color="red") for i, outcome in enumerate(outcomes)]
+    found = row(records, one_dimension(repeats=12))
+    assert (found["successes"], found["episodes"]) == (6, 11)
+    assert found["success_rate"] == 6 / 11
+
+
+def test_order_of_records_does_not_matter(study: Any, orders: Any) -> None:
+    counts = np.random.default_rng(0).integers(0, 4, size=(4, 7))
+    grid = np.random.default_rng(1).integers(0, 4, size=(1, 5, 4))
+    records, design = study({"color": counts, "camera-pose+color": grid}, repeats=3)
+    scored = [replace(record, score=0.1 + 0.07 * (i % 11)) for i, record in enumerate(records)]
+    expected = Bias().compute(scored, design, "paper")
+    for order in orders(scored):
+        assert Bias().compute(order, design, "paper") == expected
+
+
+def test_order_of_tasks_does_not_matter(make_record: Any, orders: Any) -> None:
+    records = [
+        make_record(
+            task=task, repeat=repeat, color=color, outcome="success" if task == "b" or color == "red" else "failure"
+        )
+        for task in ("b", "a")
+        for color in ("red", "blue")
+        for repeat in (0, 1)
+    ]
+    expected = row(records, one_dimension(repeats=2))
+    assert (expected["contexts_total"], expected["blocks"]) == (2, 4)
+    assert expected["cv"] == pytest.approx(100 * 0.5 / 0.51 / 2)
+    for order in orders(records):
+        assert row(order, one_dimension(repeats=2)) == expected
+
+
+def test_cell_with_missing_repeats_uses_what_is_there(study: Any) -> None:
+    records, design = study({"color": [[5, 5, 0]]})
+    kept = [r for r in records if not (r.levels["color"] == "c0" and r.repeat > 1)]
+    found = row(kept, design)
+    assert found["cv"] == row(records, design)["cv"]
+    assert (found["episodes"], found["episodes_missing"], found["cells_incomplete"]) == (12, 3, 1)
+
+
+def test_level_without_episodes_in_a_context_is_left_out_there(study: Any) -> None:
+    records, design = study({"color": [[5, 1, 3]]})
+    without = [r for r in records if r.levels["color"] != "c2"]
+    expected, expected_design = study({"color": [[5, 1]]})
+    assert row(without, design)["cv"] == row(expected, expected_design)["cv"]
+
+
+def test_nothing_yet_gives_nulls_never_nan(study: Any) -> None:
+    _, design = study({"color": [[1, 1]], "camera-pose+color": [[[1, 1], [1, 1]]]})
+    result = Bias().compute([], design, "default")
+    found = result.dimensions["color"]
+    nulls = ("success_rate", "success_rate_interval", "score_mean", "cv", "dispersion")
+    assert [found[key] for key in nulls] == [None] * 5
+    assert (found["episodes"], found["episodes_missing"], found["contexts_used"], found["blocks"]) == (0, 10, 0, 0)
+    assert result.average == {"success_rate": None, "cv": None}
+    json.dumps([result.dimensions, result.interactions, result.average, result.extra], allow_nan=False)
+
+
+def test_average_is_over_the_planned_dimensions(study: Any) -> None:
+    records, design = study({"color": [[5, 0]], "distance": [[0, 0]], "camera-euler": [[2, 2]]})
+    planned = replace(design, planned={"color": 10, "distance": 10, "camera-euler": 0})
+    assert Bias().compute(records, planned, "default").average == {"success_rate": 0.25, "cv": None}
+
+
+def test_grid_reports_both_directions(study: Any) -> None:
+    records, design = study({"camera-pose+color": [[[5, 0, 0], [5, 5, 5]]]})
+    (table,) = Bias(Options(eps=0)).compute(records, design, "default").interactions
+    assert table["factors"] == ["camera-pose", "color"]
+    # Rows (poses) have colour CVs of sqrt(2) and 0; columns (colours) have pose CVs of 0, 1 and 1.
+    assert table["cv"] == {"camera-pose": pytest.approx(200 / 3), "color": pytest.approx(50 * 2**0.5)}
+    assert table["iec"] == {"camera-pose;color": pytest.approx(50 * 2**0.5), "color;camera-pose": pytest.approx(100.0)}
+    assert (table["successes"], table["episodes"]) == (20, 30)
+    assert table["rows_left_out"] == {"camera-pose;color": 0, "color;camera-pose": 0}
+
+
+def test_grid_is_no_row_among_dimensions(study: Any) -> None:
+    records, design = study({"color": [[5, 0]], "camera-pose+color": [[[5, 0], [5, 5]]]})
+    result = Bias().compute(records, design, "default")
+    assert list(result.dimensions) == ["color"]
+    assert result.average["success_rate"] == 0.5
+
+
+def test_record_outside_the_design_is_named(make_record: Any) -> None:
+    with pytest.raises(UsageError, match=r"color/green/base#0.*'green' is not in the design of suite 'study'"):
+        row([make_record(color="green")], one_dimension())
+
+
+def test_unknown_option_is_refused() -> None:
+    with pytest.raises(ValidationError, match="epsilon"):
+        Options.model_validate({"epsilon": 0.1})
