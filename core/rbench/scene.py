@@ -84,8 +84,10 @@ class Camera:
     `pose` is in the OpenGL convention (x right, y up, looks along -z), in the world frame or,
     for `mount = "hand"`, in the frame of the robot's hand. Its optics are either the vertical
     field of view `fovy` (degrees) or, when `focal` is given, focal lengths (fx, fy) and principal
-    point (cx, cy) in pixels at `resolution` (height, width). `viewpoint` marks the cameras on
-    which viewpoint factors act.
+    point (cx, cy) in pixels at `resolution` (height, width); pixel (0, 0) has its centre at (0, 0), and
+    without `principal` the axis meets the middle of the image. `viewpoint` marks the cameras on which
+    viewpoint factors act. `reference` is where such a camera was mounted, before it was turned or moved
+    back from there (None: it stands where it was mounted); pictures are taken from `pose`.
     """
 
     name: str
@@ -96,6 +98,7 @@ class Camera:
     principal: tuple[float, float] | None = None
     mount: Literal["world", "hand"] = "world"
     viewpoint: bool = False
+    reference: Pose | None = None
 
 
 @dataclass(frozen=True)
