@@ -1,0 +1,138 @@
+"""Agents of a run: found in the catalog, made inside their wrappers, checked against the suite."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rbench.action import ACTION_KINDS
+from rbench.errors import AgentError, RbenchError, StartError, UsageError
+from rbench.interfaces.agent import Agent, AgentContext, AgentManifest
+from rbench.interfaces.wrapper import Wrapper
+from rbench.plugins.catalog import Catalog, CatalogEntry
+from rbench.plugins.trial import trial_entry
+from rbench.results.manifest import Options, PartUsed
+from rbench.running.description import Part, RunDescription
+from rbench.suites.suite import Suite
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A part of the run, found: its entry and its validated options."""
+
+    part: Part
+    entry: CatalogEntry
+    options: Any
+
+    def used(self) -> PartUsed:
+        """Name, origin and options as given and as resolved, for the manifest of the run."""
+        return PartUsed(
+            name=self.part.name,
+            qualified=self.entry.qualified,
+            distribution=self.entry.distribution,
+            version=self.entry.version,
+            options=Options(
+                given=dict(self.part.options),
+                resolved={} if self.options is None else self.options.model_dump(mode="json"),
+            ),
+        )
+
+
+def resolve(catalog: Catalog, kind: str, part: Part) -> Resolved:
+    """Find a contribution and check its options.
+
+    Raises:
+        UsageError: unknown name or option. PluginError: its plugin is not usable.
+    """
+    entry = trial_entry(kind, part.name, part.folder) if ":" in part.name else catalog.get(kind, part.name)
+    return Resolved(part, entry, entry.resolve_options(part.options))
+
+
+@dataclass(frozen=True)
+class ResolvedAgent:
+    """The agent and its wrappers, outermost first, with the vision model of the run."""
+
+    agent: Resolved
+    wrappers: tuple[Resolved, ...]
+    vision: Resolved | None
+
+    @property
+    def distributions(self) -> tuple[str, ...]:
+        """The distributions that are used."""
+        parts = [self.agent, *self.wrappers, *([self.vision] if self.vision else [])]
+        return tuple(dict.fromkeys(p.entry.distribution for p in parts))
+
+
+def resolve_agent(catalog: Catalog, description: RunDescription) -> ResolvedAgent:
+    """Find everything the agent is made of."""
+    return ResolvedAgent(
+        agent=resolve(catalog, "agent", description.agent),
+        wrappers=tuple(resolve(catalog, "wrapper", part) for part in description.wrappers),
+        vision=resolve(catalog, "vision-model", description.vision) if description.vision else None,
+    )
+
+
+def build_agent(parts: ResolvedAgent) -> Agent:
+    """Make the agent inside its wrappers; close it after use.
+
+    Raises:
+        AgentError: a constructor raised, or the manifest is not valid.
+    """
+    name = parts.agent.part.name
+    try:
+        vision = parts.vision.entry.load()(parts.vision.options) if parts.vision else None
+        contexts = [AgentContext(vision=vision, logger=logging.getLogger(f"rbench.agent.{name}"))]
+        wrappers = [(w, w.entry.load()) for w in parts.wrappers]
+        for wrapper, cls in wrappers:
+            contexts.append(cls.wrap_context(wrapper.options, contexts[-1]))
+        agent: Agent = parts.agent.entry.load()(parts.agent.options, contexts[-1])
+        for (wrapper, cls), context in zip(reversed(wrappers), reversed(contexts[:-1]), strict=True):
+            agent = cls(wrapper.options, context, agent)
+    except RbenchError:
+        raise
+    except Exception as problem:
+        raise StartError(
+            f"agent {name!r} could not be made: {type(problem).__name__}: {problem};"
+            " run again with --debug for the traceback"
+        ) from problem
+    _check_manifest(agent.manifest, name)
+    return agent
+
+
+def effective_manifest(agent: Agent) -> AgentManifest:
+    """The manifest of the outermost agent; `privileged` when any agent inside is."""
+    manifest = agent.manifest
+    while isinstance(agent, Wrapper):
+        agent = agent.inner
+        manifest = replace(manifest, privileged=manifest.privileged or agent.manifest.privileged)
+    return manifest
+
+
+def _check_manifest(manifest: AgentManifest, agent: str) -> None:
+    known = [kind for kind in ACTION_KINDS if kind != "stop"]
+    if not manifest.actions or any(a not in known for a in manifest.actions):
+        raise AgentError(f"agent {agent!r}: its manifest must declare actions out of {', '.join(known)}")
+    if manifest.primary is not None and manifest.primary not in manifest.cameras:
+        raise AgentError(f"agent {agent!r}: its primary camera {manifest.primary!r} is not among its cameras")
+
+
+def check_agent(suite: Suite, manifest: AgentManifest, agent: str) -> None:
+    """Refuse an agent whose cameras or task kinds do not fit the suite.
+
+    Raises:
+        UsageError: naming the camera or the kind.
+    """
+    for task in suite.tasks:
+        if task.kind not in manifest.kinds:
+            raise UsageError(
+                f"agent {agent!r} takes {', '.join(manifest.kinds)} tasks, but task {task.name!r} is of kind"
+                f" {task.kind!r}; choose another agent or suite"
+            )
+        known = [c.name for c in suite.scenes[task.scene].cameras]
+        for camera in manifest.cameras:
+            if camera not in known:
+                raise UsageError(
+                    f"agent {agent!r} asks for camera {camera!r}, which scene {task.scene!r} does not have;"
+                    f" it has {', '.join(known)}"
+                )

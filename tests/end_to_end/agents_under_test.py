@@ -1,0 +1,171 @@
+"""Agents that do what good agents do not; imported as `agents_under_test:NAME` from this folder."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rbench import Agent, AgentManifest, Answer, CameraRequest, JointPositions, Stop, Wrapper
+
+
+class Base(Agent):
+    """Holds its pose; the subclasses spoil one thing each."""
+
+    cameras = {"front": CameraRequest(64, 64)}  # noqa: RUF012
+    actions = ("joint_positions",)
+
+    def __init__(self, options, context):
+        self.calls = 0
+
+    @property
+    def manifest(self):
+        return AgentManifest(actions=self.actions, cameras=self.cameras)
+
+    def reset(self, start):
+        self.start = start
+
+    def rows(self, observation, count=20):
+        return np.tile(np.append(observation.joint_positions, 0.0), (count, 1))
+
+    def act(self, observation):
+        return JointPositions(self.rows(observation))
+
+
+class Raises(Base):
+    def act(self, observation):
+        raise ValueError("no plan\nfound")
+
+
+class Exits(Base):
+    def act(self, observation):
+        raise SystemExit(3)
+
+
+class RaisesAtReset(Base):
+    def reset(self, start):
+        raise RuntimeError("not ready")
+
+
+class WrongShape(Base):
+    def act(self, observation):
+        return JointPositions(np.zeros((4, 7)))
+
+
+class Empty(Base):
+    def act(self, observation):
+        return JointPositions(np.zeros((0, 8)))
+
+
+class NotANumber(Base):
+    def act(self, observation):
+        rows = self.rows(observation)
+        rows[2, 3] = np.nan
+        return JointPositions(rows)
+
+
+class WrongKind(Base):
+    def act(self, observation):
+        return Answer(1)
+
+
+class AnswersAnyway(Base):
+    actions = ("answer",)
+
+    def act(self, observation):
+        return Answer(1)
+
+
+class Nothing(Base):
+    def act(self, observation):
+        return None
+
+
+class Huge(Base):
+    def act(self, observation):
+        return JointPositions(np.full((20, 8), 1e7))
+
+
+class GivesUp(Base):
+    def act(self, observation):
+        return Stop("not_detected")
+
+
+class ReportsAnObject(Base):
+    def act(self, observation):
+        return Stop()
+
+    def report(self):
+        return {"secret": object()}
+
+
+class Looks(Base):
+    """Reads its camera at the first observation, and again what it should not."""
+
+    def act(self, observation):
+        image = observation.cameras["front"].rgb
+        assert image.shape == (64, 64, 3) and image.dtype == np.uint8 and image.std() > 0
+        return Stop("looked")
+
+
+class ReadsStale(Base):
+    def act(self, observation):
+        if self.calls == 0:
+            self.first = observation
+            self.calls += 1
+            return JointPositions(self.rows(observation, 1))
+        self.calls = 0
+        self.first.cameras["front"].rgb  # noqa: B018
+        return Stop()
+
+
+class Blind(Base):
+    cameras = {"wrist": CameraRequest(64, 64)}  # noqa: RUF012
+
+
+class RandomStops(Base):
+    """Draws from its own generator; what it drew is in the record."""
+
+    def reset(self, start):
+        self.drawn = float(start.rng.random())
+
+    def act(self, observation):
+        return Stop("drawn")
+
+    def report(self):
+        return {"drawn": self.drawn}
+
+
+class Polite(Wrapper):
+    """Refines the instruction and marks the report."""
+
+    def reset(self, start):
+        from dataclasses import replace
+
+        self.inner.reset(replace(start, instruction="please: " + start.instruction))
+
+    def report(self):
+        return {
+            **self.inner.report(),
+            "instruction": getattr(self.inner, "start", None) and self.inner.start.instruction,
+        }
+
+
+class Transparent(Wrapper):
+    """Passes everything through."""
+
+
+class SometimesBroken(Wrapper):
+    """Around the expert: 6 episodes succeed, 2 fail, 2 raise (known-faults D1)."""
+
+    episodes = 0
+
+    def reset(self, start):
+        type(self).episodes += 1
+        self.inner.reset(start)
+
+    def act(self, observation):
+        number = type(self).episodes
+        if number in (3, 7):
+            raise RuntimeError("broken on purpose")
+        if number in (4, 9):
+            return Stop("gave_up")
+        return self.inner.act(observation)

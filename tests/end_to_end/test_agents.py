@@ -1,0 +1,95 @@
+"""What happens to an episode when an agent misbehaves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+ERRORS = {
+    "Raises": "ValueError: no plan found",
+    "Exits": "SystemExit",
+    "RaisesAtReset": "reset() raised RuntimeError",
+    "WrongShape": "(4, 7)",
+    "Empty": "empty",
+    "NotANumber": "NaN",
+    "WrongKind": "answer",
+    "AnswersAnyway": "manipulation",
+    "Nothing": "NoneType",
+    "ReportsAnObject": "report()",
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_a_broken_agent_costs_its_episodes_and_is_named(rbench_command: Callable[..., Any], name: str) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", f"agents_under_test:{name}", "--limit", "2")
+    assert ran.code == 1
+    assert [e.outcome for e in ran.episodes] == ["agent_error"] * 2
+    for episode in ran.episodes:
+        assert ERRORS[name] in episode.error
+        assert name in episode.error
+        assert "\n" not in episode.error
+
+
+def test_crashes_stay_in_the_denominator(rbench_command: Callable[..., Any]) -> None:
+    # Known fault D1: crashed samples vanish from the denominator.
+    ran = rbench_command(
+        "run", "roboview-bias", "--agent", "expert", "--wrap", "agents_under_test:SometimesBroken",
+        "--dimension", "color", "--limit", "10",
+    )  # fmt: skip
+    assert ran.code == 1
+    report = rbench_command("report", str(ran.directory), "--format", "json").report()
+    counts = report["counts"]
+    assert (counts["success"], counts["failure"], counts["agent_error"]) == (6, 2, 2)
+    assert (counts["planned"], counts["done"], counts["missing"]) == (10, 10, 0)
+    assert report["dimensions"]["color"]["success_rate"] == pytest.approx(0.6)
+    assert report["dimensions"]["color"]["episodes"] == 10
+    assert "agent_error" in ran.out or "agent error" in ran.out
+
+
+def test_huge_numbers_are_clipped_counted_and_harmless(rbench_command: Callable[..., Any]) -> None:
+    # Known fault D5: 1e7 on all joints.
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:Huge", "--limit", "2")
+    assert [e.outcome for e in ran.episodes] == ["failure"] * 2
+    assert all(e.agent["clipped"] >= 8 * e.steps for e in ran.episodes)
+
+
+def test_stop_settles_one_second_and_keeps_its_reason(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:GivesUp", "--limit", "1")
+    (episode,) = ran.episodes
+    assert (episode.outcome, episode.reason, episode.sim_seconds) == ("failure", "not_detected", 1.0)
+
+
+@pytest.mark.gl
+def test_an_agent_that_looks_leaves_the_hash_of_its_first_frame(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:Looks", "--limit", "3")
+    assert ran.code == 0, ran.err
+    assert [e.reason for e in ran.episodes] == ["looked"] * 3
+    assert len({e.hashes.first_frame["front"] for e in ran.episodes}) == 3
+
+
+@pytest.mark.gl
+def test_an_image_of_the_past_is_refused(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:ReadsStale", "--limit", "1")
+    assert [e.outcome for e in ran.episodes] == ["agent_error"]
+    assert "StaleObservation" in ran.episodes[0].error
+
+
+def test_a_wrapper_changes_the_start_and_is_recorded(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command(
+        "run", "roboview-bias", "--agent", "agents_under_test:GivesUp", "--wrap", "agents_under_test:Polite",
+        "--limit", "1",
+    )  # fmt: skip
+    (episode,) = ran.episodes
+    assert episode.agent["report"]["instruction"] == "please: " + episode.instruction
+    report = rbench_command("report", str(ran.directory), "--format", "json").report()
+    assert [w["name"] for w in report["wrappers"]] == ["agents_under_test:Polite"]
+
+
+def test_a_wrapper_does_not_hide_that_its_agent_is_privileged(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command(
+        "run", "roboview-bias", "--agent", "expert", "--wrap", "agents_under_test:Transparent", "--limit", "1"
+    )
+    report = rbench_command("report", str(ran.directory), "--format", "json").report()
+    assert report["privileged"] is True
