@@ -11,17 +11,17 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
 from rbench.errors import StartError, StoppedEarly, UsageError
-from rbench.record import EpisodeRecord
+from rbench.record import COUNTED, EpisodeRecord, Outcome
 from rbench.results.atomic import replacing
 from rbench.results.lock import is_held
 from rbench.results.manifest import Manifest, State
-from rbench.results.store import EpisodeStore, lock_path
+from rbench.results.store import OUTCOMES, EpisodeStore, lock_path
 
 #: Where runs go unless told otherwise, below the working directory.
 DEFAULT_PARENT = Path("rbench-runs")
@@ -111,6 +111,11 @@ class RunDirectory:
         with self.store(readonly=True) as store:
             yield from store.records()
 
+    def counts(self) -> dict[str, int]:
+        """Planned, done and missing episodes, and the number of each outcome (`episode_counts`)."""
+        with self.store(readonly=True) as store:
+            return episode_counts(self._manifest.planned, [store.counts()])
+
     def update(self, **changes: Any) -> Manifest:
         """Write the manifest with some fields changed (`state="finished"`), atomically.
 
@@ -123,8 +128,8 @@ class RunDirectory:
         except OSError as problem:
             self._manifest = before
             raise StoppedEarly(
-                f"cannot write {self.path / _MANIFEST}: {problem.strerror}; free space or make it writable,"
-                f" then continue with: rbench resume {self.path}"
+                f"cannot write {self.path / _MANIFEST}: {problem.strerror}; free space or make it writable;"
+                " the episodes so far are kept"
             ) from problem
         return self._manifest
 
@@ -146,6 +151,24 @@ class RunDirectory:
             file.write("\n")
 
 
+def episode_counts(planned: int, by_outcome: Iterable[Mapping[Outcome, int]]) -> dict[str, int]:
+    """Planned, done and missing episodes, and the number of each outcome.
+
+    `done` are those in the denominator. An infrastructure error is not one of them: it is missing
+    until it has run again.
+
+    Args:
+        planned: episodes in the plan.
+        by_outcome: counts by outcome, to be added up (one for each dimension, say).
+    """
+    totals: dict[str, int] = dict.fromkeys(OUTCOMES, 0)
+    for counts in by_outcome:
+        for outcome, count in counts.items():
+            totals[outcome] += count
+    done = sum(totals[outcome] for outcome in COUNTED)
+    return {"planned": planned, "done": done, "missing": planned - done, **totals}
+
+
 def open_run(path: str | Path) -> RunDirectory:
     """Open a run directory for reading: `open_run(DIR).episodes()`.
 
@@ -161,7 +184,7 @@ def _take(path: Path) -> None:
         raise UsageError(f"{path} is a file; choose a folder with --out")
     path.mkdir(parents=True, exist_ok=True)
     if (path / _MANIFEST).exists():
-        raise UsageError(f"{path} holds another run; continue that with rbench resume {path}, or choose another --out")
+        raise UsageError(f"{path} holds another run; choose another --out")
     if any(path.iterdir()):
         raise UsageError(f"{path} is not empty; choose another --out")
 

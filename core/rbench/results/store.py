@@ -14,10 +14,10 @@ import os
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Self, cast, get_args
+from typing import Any, Self, get_args
 
 from rbench.errors import StartError, StoppedEarly, UsageError, did_you_mean
-from rbench.record import COUNTED, EpisodeRecord, Outcome, Trajectory
+from rbench.record import EpisodeRecord, Outcome, Trajectory
 from rbench.results.hot_journal import open_past_hot_journal
 from rbench.results.lock import WriterLock
 
@@ -70,9 +70,7 @@ class EpisodeStore:
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o644))
         except FileExistsError:
-            raise UsageError(
-                f"{path} exists already; continue it with rbench resume, or choose another --out"
-            ) from None
+            raise UsageError(f"{path} exists already; choose another --out") from None
         except OSError as problem:
             raise StartError(f"cannot write {path}: {problem.strerror}; choose another --out") from problem
         lock = _locked(path)
@@ -199,11 +197,18 @@ class EpisodeStore:
         found = dict(self._rows("SELECT outcome, count(*) FROM episodes GROUP BY outcome"))
         return {outcome: found.get(outcome, 0) for outcome in OUTCOMES}
 
-    def done_by_dimension(self) -> dict[str, int]:
-        """Counted episodes (those in the denominator) of each dimension that has any."""
-        marks = ", ".join("?" * len(COUNTED))
-        query = f"SELECT dimension, count(*) FROM episodes WHERE outcome IN ({marks}) GROUP BY dimension"
-        return dict(self._rows(query, *COUNTED))
+    def counts_by_dimension(self, through: int | None = None) -> dict[str, dict[Outcome, int]]:
+        """Episodes by dimension and outcome; what has none has no key.
+
+        Args:
+            through: a `last_position`; what was added after it is left out.
+        """
+        end = self.last_position() if through is None else through
+        query = "SELECT dimension, outcome, count(*) FROM episodes WHERE position <= ? GROUP BY dimension, outcome"
+        found: dict[str, dict[Outcome, int]] = {}
+        for dimension, outcome, count in self._rows(query, end):
+            found.setdefault(dimension, {})[outcome] = count
+        return found
 
     def close(self) -> None:
         """Close the file and let another writer in; doing so twice is fine."""
@@ -276,15 +281,15 @@ def _unusable(path: Path, problem: sqlite3.Error | OSError) -> StartError | Usag
 
 
 def _stopped(path: Path, episode: str, problem: sqlite3.Error) -> StoppedEarly:
-    name = cast(str, getattr(problem, "sqlite_errorname", ""))
-    resume = f"then continue with: rbench resume {path.parent}"
+    name = problem.sqlite_errorname
+    kept = "the episodes before this one are kept"
     if name.startswith("SQLITE_CONSTRAINT"):
         return StoppedEarly(
-            f"episode {episode!r} is already in {path} and was not replaced; if a second process runs the same"
-            f" episodes stop it, {resume}"
+            f"episode {episode!r} is already in {path} and was not replaced; stop the other process that runs the"
+            f" same episodes: {kept}"
         )
     if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return StoppedEarly(f"cannot write {path}: {problem}; free space on that disk or repair it, {resume}")
+        return StoppedEarly(f"cannot write {path}: {problem}; free space on that disk or repair it: {kept}")
     if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoppedEarly(f"cannot write {path}: another program keeps it locked; close that program, {resume}")
-    return StoppedEarly(f"cannot write {path}: {problem}; make it writable, {resume}")
+        return StoppedEarly(f"cannot write {path}: another program keeps it locked; close that program: {kept}")
+    return StoppedEarly(f"cannot write {path}: {problem}; make it writable: {kept}")

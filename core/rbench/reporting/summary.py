@@ -1,0 +1,156 @@
+"""The report of one run as plain data: what `rbench report --format json` prints, table and figures too.
+
+Core knows the keys; metrics fill them. What no metric computes is null.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from rbench.design import Dimension
+from rbench.errors import RbenchError, one_line
+from rbench.interfaces.metric import Convention, MetricResult
+from rbench.plugins.catalog import Catalog
+from rbench.record import COUNTED, Outcome
+from rbench.results.manifest import Manifest
+from rbench.results.run_directory import RunDirectory, episode_counts
+from rbench.results.store import EpisodeStore
+from rbench.values import to_plain
+
+#: Keys of a dimension's row; rates 0..1, coefficients and floors in percent, intervals [low, high] at 95 %.
+ROW_KEYS = (
+    "successes",
+    "episodes",
+    "success_rate",
+    "success_rate_interval",
+    "score_mean",
+    "cv",
+    "cv_floor",
+    "cv_floor_interval",
+    "p_value",
+    "p_main",
+    "p_adjusted",
+    "cv_debiased",
+    "cv_debiased_interval",
+    "icc",
+    "contexts_used",
+    "contexts_total",
+    "blocks",
+    "dispersion",
+    "verdict",
+)
+
+_log = logging.getLogger("rbench.reporting")
+
+
+def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "default") -> dict[str, Any]:
+    """The report of a run, also of one that is half-finished or being written.
+
+    A metric that is not installed or fails costs its own numbers only; `problems` says which and why.
+
+    Args:
+        run: an open run directory.
+        catalog: where the metrics that the suite names are found.
+        convention: `paper` keeps the arithmetic of the paper a metric comes from, quirks included.
+
+    Raises:
+        StartError: the records cannot be read.
+    """
+    manifest = run.manifest
+    with run.store(readonly=True) as store:
+        end = store.last_position()  # every number below is about the same episodes
+        by_dimension = store.counts_by_dimension(through=end)
+        results, problems = _computed(manifest, store, end, catalog, convention)
+    counts = episode_counts(manifest.planned, by_dimension.values())
+    dimensions = {d.name: _row(d, manifest, by_dimension) for d in manifest.design.dimensions if not d.is_grid}
+    grids = [_grid(d) for d in manifest.design.dimensions if d.is_grid]
+    average: dict[str, Any] = {"success_rate": None, "cv": None}
+    for result in results.values():
+        for name, row in result.dimensions.items():
+            dimensions.setdefault(name, {}).update(row)
+        for table in result.interactions:
+            _matching(grids, table).update(table)
+        average.update(result.average)
+    summary: dict[str, Any] = to_plain(
+        {
+            "run": str(run.path),
+            "state": run.state,
+            "complete": counts["missing"] == 0,
+            "clean": not any(counts[o] for o in ("agent_error", "unstable", "infrastructure_error")),
+            "agent": manifest.agent.name,
+            "privileged": manifest.agent.privileged,
+            "wrappers": [wrapper.name for wrapper in manifest.wrappers],
+            "vision": None if manifest.vision is None else manifest.vision.name,
+            "suite": manifest.suite.name,
+            "suite_hash": manifest.suite.hash,
+            "render": manifest.render,
+            "seed": manifest.seed,
+            "seeds": manifest.design.seeds,
+            "created": manifest.created,
+            "rbench": manifest.rbench,
+            "convention": convention,
+            "counts": counts,
+            "counted_outcomes": list(COUNTED),
+            "dimensions": dimensions,
+            "average": average,
+            "interactions": grids,
+            "metrics": {name: result.extra for name, result in results.items()},
+            "problems": problems,
+        }
+    )
+    return summary
+
+
+def _computed(
+    manifest: Manifest, store: EpisodeStore, end: int, catalog: Catalog, convention: Convention
+) -> tuple[dict[str, MetricResult], list[str]]:
+    """The result of each metric of the suite, and what went wrong with the others."""
+    results: dict[str, MetricResult] = {}
+    problems = []
+    for name in manifest.metrics:
+        try:
+            metric = catalog.make("metric", name)
+            results[name] = metric.compute(store.records(counted_only=True, through=end), manifest.design, convention)
+        except RbenchError as problem:
+            problems.append(f"metric {name!r}: {problem}")
+        except Exception as problem:
+            # A metric is somebody's plugin: whatever it raises, the counts are still worth printing.
+            _log.debug("metric %s failed", name, exc_info=True)
+            problems.append(f"metric {name!r} failed with {one_line(problem)}; tell its author")
+    return results, problems
+
+
+def _row(dimension: Dimension, manifest: Manifest, by_dimension: Mapping[str, Mapping[Outcome, int]]) -> dict[str, Any]:
+    counts = by_dimension.get(dimension.name, {})
+    return {
+        **dict.fromkeys(ROW_KEYS),
+        "successes": counts.get("success", 0),
+        "episodes": sum(counts.get(outcome, 0) for outcome in COUNTED),
+        "planned": manifest.design.planned.get(dimension.name, 0),
+        "contexts_total": len(dimension.contexts),
+        "verdict": "not seen" if dimension.name in manifest.unseen else None,
+    }
+
+
+def _grid(dimension: Dimension) -> dict[str, Any]:
+    first, second = dimension.factors
+    both_ways = (f"{first};{second}", f"{second};{first}")
+    return {
+        "factors": [first, second],
+        "dimension": dimension.name,
+        "cv": {first: None, second: None},
+        "iec": dict.fromkeys(both_ways),
+        "floor": dict.fromkeys(both_ways),
+        "additivity_p": None,
+    }
+
+
+def _matching(grids: list[dict[str, Any]], table: Mapping[str, Any]) -> dict[str, Any]:
+    """The grid of the same factors; one that the design does not have is added."""
+    for grid in grids:
+        if grid["factors"] == list(table["factors"]):
+            return grid
+    grids.append({})
+    return grids[-1]
