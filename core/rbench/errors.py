@@ -10,6 +10,7 @@
     ├── StoppedEarly          (4)   the run stopped before its end and can be resumed
     ├── AgentError            (1)   the agent broke its contract; costs one episode
     ├── InfrastructureError   (1)   something outside the agent failed; the episode is retried
+    ├── NoAnswer              (1)   a vision model replied, but not with an answer; agents ask again or stop
     ├── UnstableSimulation    (1)   the simulated state diverged; costs one episode
     └── StaleObservation      (1)   a camera was read after the world had moved on
 """
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class RbenchError(Exception):
@@ -58,6 +60,27 @@ class AgentError(RbenchError):
 
 class InfrastructureError(RbenchError):
     """A server, the renderer or a worker failed; the agent is not to blame."""
+
+
+class NoAnswer(RbenchError):
+    """A vision model replied, but not with an answer to the question. Agents ask again, or stop with a reason.
+
+    Attributes:
+        kind: `truncated` (cut off at the token limit), `refused`, `empty`, `server_error` (an error in place of a
+            reply), `unparsable`, `invalid` (not what the question asks for) or `bad_boxes`.
+        raw: the whole reply as it came.
+        repairs: names of what was mended before it failed.
+        usage: what the reply cost (`rbench.interfaces.vision.Usage`), when known.
+    """
+
+    def __init__(
+        self, message: str, *, kind: str, raw: str | None = None, repairs: tuple[str, ...] = (), usage: Any = None
+    ) -> None:
+        super().__init__(message)
+        self.kind = kind
+        self.raw = raw
+        self.repairs = repairs
+        self.usage = usage
 
 
 class UnstableSimulation(RbenchError):

@@ -23,8 +23,9 @@ class Question:
 
     Attributes:
         name: stable identifier, with its version (`simple.locate/1`), for transcripts and replays.
-        prompt: the text.
-        images: RGB uint8 arrays (height, width, 3).
+        prompt: the text. `{coordinates}` in it stands for a sentence on image size and coordinates, which the
+            backend writes because only it knows the convention of its model.
+        images: RGB uint8 arrays (height, width, 3), upright. Boxes of an answer are pixels of the first.
         answer: the pydantic model an answer must satisfy.
     """
 
@@ -34,15 +35,51 @@ class Question:
     answer: type[pydantic.BaseModel]
 
 
+@dataclass(frozen=True)
+class Usage:
+    """What one question cost: the model as the server names it, tokens, and money in US dollars; None: not known."""
+
+    model: str = ""
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Reply:
+    """An answer, and how it was come by.
+
+    Attributes:
+        value: an instance of the question's answer model.
+        repairs: names of what had to be mended in the model's text, each as often as it was mended.
+        raw: the text as it came, or None when the model speaks no text.
+    """
+
+    value: Any
+    repairs: tuple[str, ...] = ()
+    usage: Usage = Usage()
+    raw: str | None = None
+
+
 class VisionModel(ABC):
-    """Base class of vision models. Called as `VisionModel(options)`."""
+    """Base class of vision models. Called as `VisionModel(options)`.
+
+    A model keeps nothing between questions except connections, so that no state can pass from one episode to the
+    next: what is random draws from the generator that comes with the question. A wrapper that changes what is asked
+    or answered (`Wrapper.wrap_context`) is a vision model around a vision model.
+    """
 
     @abstractmethod
-    def ask(self, question: Question) -> Any:
-        """An instance of `question.answer`.
+    def ask(self, question: Question, rng: np.random.Generator) -> Reply:
+        """Answer a question.
+
+        Args:
+            rng: the seeded generator of the asking episode.
 
         Raises:
+            NoAnswer: the model replied, but not with an answer.
             InfrastructureError: the model could not be reached after its retries.
+            UsageError: the model cannot answer questions of this kind at all.
         """
 
     def close(self) -> None:  # noqa: B027 - optional to override
