@@ -64,7 +64,8 @@ def imported_modules(path: Path) -> set[str]:
             assert node.level == 0, f"{path}: relative import; write the full name"
             if node.module:
                 found.add(node.module)
-                found |= {f"{node.module}.{alias.name}" for alias in node.names if node.module == "rbench"}
+                if node.module == "rbench":
+                    found |= {f"rbench.{alias.name}" for alias in node.names if alias.name in FLOORS}
     return {name for name in found if name.startswith("rbench.")}
 
 
