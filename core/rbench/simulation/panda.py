@@ -47,6 +47,8 @@ _POSITION_GAIN = (4500.0, 4500.0, 3500.0, 3500.0, 2000.0, 2000.0, 2000.0)
 _VELOCITY_GAIN = (450.0, 450.0, 350.0, 350.0, 200.0, 200.0, 200.0)
 # A stock simulated Panda hand closes with about 2 N and never lifts a pyramid; Franka's own closes with up to 70 N.
 _GRIPPER_KP, _GRIPPER_KV, _GRIPPER_FORCE = 4000.0, 120.0, 60.0
+# N s/m: a free finger runs at 0.2 m/s at most, so that it meets an object without a blow.
+_FINGER_DAMPING = 150.0
 _PAD_FRICTION = (1.5, 0.02, 0.001)
 _PAD_SOLREF, _PAD_SOLIMP = (0.004, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 #: Share of a visual mesh's triangles that is kept; fewer show as facets in the wrist camera.
@@ -88,6 +90,8 @@ _HAND = _Link((0, 0, 0.107), (0.92388, 0, 0, -0.38268), 0.73, (-0.01, 0, 0.03), 
 def add_panda(spec: mujoco.MjSpec, robot: Robot) -> None:
     """Add the robot to a spec: bodies `robot/link0` .. `robot/hand`, joints, actuators 0..6 (rad) and 7 (m a finger).
 
+    The spec must take angles in radians (`spec.compiler.degree = False`).
+
     Raises:
         StartError: the meshes are not installed.
     """
@@ -108,6 +112,7 @@ def add_panda(spec: mujoco.MjSpec, robot: Robot) -> None:
 def kinematic_model() -> mujoco.MjModel:
     """The bare arm at the origin: frames, joints and the fingertip site, for inverse kinematics. Not to be changed."""
     spec = mujoco.MjSpec()
+    spec.compiler.degree = False
     for body in _add_chain(spec, IDENTITY_POSE):
         body.explicitinertial = 1
         body.mass, body.inertia = 1.0, (1.0, 1.0, 1.0)
@@ -164,7 +169,7 @@ def _add_finger(hand: Any, name: str, side: int) -> None:
         range=(0, FINGER_TRAVEL),
         limited=mujoco.mjtLimited.mjLIMITED_TRUE,
         armature=0.1,
-        damping=(1.0, 0.0, 0.0),
+        damping=(_FINGER_DAMPING, 0.0, 0.0),
     )
     _visual_geom(finger, f"robot/{name}", "robot/finger", "robot/finger")
     collides = {

@@ -1,7 +1,8 @@
-"""Pixels of surface textures, made by our own code so that they never differ between library versions, and their reading."""
+"""Pixels of surface textures, and the way back. Our own code makes them, so that no library version changes them."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,16 +35,15 @@ def read_texture(pixels: Any, width: float) -> Texture:
 
     Two equal colours cannot be told from a flat texture; a flat one has no second colour and no size.
     """
-    colors = np.unique(pixels.reshape(-1, 3), axis=0)
-    if len(colors) == 1:
-        return Texture("flat", _color(colors[0]))
+    if (pixels == pixels[0, 0]).all():
+        return Texture("flat", _color(pixels[0, 0]))
     noise = _noise_weight()
     first = _color(pixels[np.unravel_index(noise.argmin(), noise.shape)])
     second = _color(pixels[np.unravel_index(noise.argmax(), noise.shape)])
     for kind in ("noise", "checker"):
         if kind == "checker":
             first, second = _color(pixels[0, 0]), _color(pixels[0, -1])
-        found = Texture(kind, first, second)  # type: ignore[arg-type]
+        found = Texture(kind, first, second)
         if np.array_equal(tile(found), pixels):
             return Texture(found.kind, first, second, width / tile_width(Texture(found.kind, size=1.0)))
     raise ValueError(
@@ -61,6 +61,7 @@ def _checker_weight() -> npt.NDArray[np.float64]:
     return ((square[:, None] + square[None, :]) % 2).astype(np.float64)
 
 
+@cache
 def _noise_weight() -> npt.NDArray[np.float64]:
     """Periodic value noise of two octaves, stretched to 0..1 so that both colours occur."""
     weight = np.zeros((TILE, TILE))

@@ -1,0 +1,89 @@
+"""The value `WorldState` out of MuJoCo's arrays, at every control tick, and what tells that a simulation diverged."""
+
+from __future__ import annotations
+
+import mujoco
+
+from rbench.errors import UnstableSimulation
+from rbench.geometry import Array, Pose, Vec3, rotation_matrix
+from rbench.scene import SceneDescription
+from rbench.simulation.compile import CompiledScene
+from rbench.simulation.control import gripper_of
+from rbench.world_state import BodyState, RobotState, WorldState
+
+#: Nothing on a table top moves this fast (m/s and rad/s, root of the sum of squares).
+RUNAWAY = 1000.0
+_Contacts = frozenset[tuple[str, str]]
+_KEPT_CONTACTS = 4096
+
+
+class StateReader:
+    """Reads the state of one model and its data, which stay where they are in memory."""
+
+    def __init__(self, compiled: CompiledScene, data: mujoco.MjData, scene: SceneDescription) -> None:
+        self._data = data
+        self._entities = compiled.entity_of_geom
+        self._warnings = data.warning.number
+        self._qpos, self._qvel = data.qpos, data.qvel
+        self._fingertip = data.site_xpos[compiled.fingertip]
+        self._hand = data.xquat[compiled.hand]
+        self._base = scene.robot.pose
+        self._to_base = None if self._base == Pose() else rotation_matrix(self._base.quaternion).T
+        self._bodies = [
+            (name, slice(b.qpos, b.qpos + 3), slice(b.qpos + 3, b.qpos + 7), slice(b.dof, b.dof + 3),
+             slice(b.dof + 3, b.dof + 6), data.xmat[b.body].reshape(3, 3))
+            for name, b in compiled.bodies.items()
+        ]  # fmt: skip
+        self._cavities: dict[str, Vec3] = {r.name: r.inner for r in scene.receptacles}
+        self._floors = {r.name: r.wall for r in scene.receptacles}
+        self._seen_contacts: dict[bytes, _Contacts] = {}
+
+    def read(self, time: float) -> WorldState:
+        """The present state; positions that depend on kinematics must be up to date."""
+        qpos, qvel = self._qpos.copy(), self._qvel.copy()
+        qpos.flags.writeable = qvel.flags.writeable = False
+        bodies = {
+            name: BodyState(qpos[position], qpos[quaternion], qvel[linear], rotation @ qvel[angular])
+            for name, position, quaternion, linear, angular, rotation in self._bodies
+        }
+        position, orientation = self._end_effector()
+        robot = RobotState(qpos[:7], qvel[:7], position, orientation, gripper_of(qpos[7], qpos[8]))
+        return WorldState(time, robot, bodies, self._contacts(), self._cavities, self._floors)
+
+    def check(self) -> None:
+        """Notice that the simulation diverged.
+
+        Raises:
+            UnstableSimulation: MuJoCo warned, or a number is not finite or absurdly large; it names which.
+        """
+        speed = float(self._qvel @ self._qvel)
+        # Written so that NaN fails, too.
+        if speed < RUNAWAY**2 and float(self._qpos @ self._qpos) < float("inf") and not self._warnings.any():
+            return
+        raised = [n for n, w in mujoco.mjtWarning.__members__.items() if n != "mjNWARNING" and self._warnings[int(w)]]
+        what = ", ".join(n.removeprefix("mjWARN_") for n in raised) or f"speed {speed**0.5:.3g}"
+        raise UnstableSimulation(
+            f"the simulation diverged ({what}) at {self._data.time:.3f} s; command smaller motions, or check the"
+            " scene for bodies that overlap"
+        )
+
+    def _end_effector(self) -> tuple[Array, Array]:
+        position, orientation = self._fingertip.copy(), self._hand.copy()
+        if self._to_base is not None:
+            position = self._to_base @ (position - self._base.position)
+            w, x, y, z = self._base.quaternion
+            mujoco.mju_mulQuat(orientation, (w, -x, -y, -z), self._hand)
+        return position, orientation
+
+    def _contacts(self) -> _Contacts:
+        pairs = self._data.contact.geom
+        key = pairs.tobytes()
+        # The same geoms touch for many ticks in a row.
+        found = self._seen_contacts.get(key)
+        if found is None:
+            named = ((self._entities[a], self._entities[b]) for a, b in pairs.tolist())
+            found = frozenset((a, b) if a < b else (b, a) for a, b in named if a != b)
+            if len(self._seen_contacts) >= _KEPT_CONTACTS:
+                self._seen_contacts.clear()
+            self._seen_contacts[key] = found
+        return found
