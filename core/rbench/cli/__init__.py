@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
-from rbench.cli.output import debug_wanted, print_error, print_note
+from rbench.cli.output import accept_any_character, debug_wanted, print_error, print_note
 from rbench.errors import RbenchError, UsageError, did_you_mean
 
 #: Command -> (target, help). The help stands here so that `rbench --help` imports no command.
@@ -82,6 +82,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A command returns its own code, or None for 0."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = debug_wanted(given)
+    accept_any_character()
     try:
         with _terminable():
             code = _call(given)

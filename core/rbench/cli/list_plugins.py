@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 STYLES = {"ok": "green", "conflict": "yellow", "broken": "red", "incompatible": "red", "blocked": "dim"}
+
+#: Columns of a terminal from which on the summary fits beside the rest.
+WIDE = 120
 
 
 @click.command("list-plugins")
@@ -31,32 +36,54 @@ def command(kind: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        print_rich(_table(rows))
+        narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < WIDE
+        if narrow:
+            print_rich(_table(rows, narrow), "", _summaries(rows))
+        else:
+            print_rich(_table(rows, narrow))
     else:
         print_text("nothing of that kind is installed" if kind else "no plugin is installed")
 
 
-def _table(rows: list[dict[str, Any]]) -> Table:
+def _table(rows: list[dict[str, Any]], narrow: bool) -> Table:
     # Not at the top: --help and --json need no rich.
     from rich.table import Table
     from rich.text import Text
 
+    headings = ["kind", "name", "distribution", "version", "status"]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in ("kind", "name", "distribution", "version", "status", "summary"):
-        # Folded rather than cut where the terminal is narrow: a name or reason that is cut is of no use.
-        table.add_column(heading, overflow="fold")
+    for heading in headings:
+        # Names are copied from here: they are never cut or broken.
+        table.add_column(heading, no_wrap=True, overflow="fold")
+    if not narrow:
+        table.add_column("summary", overflow="fold")
     for number, row in enumerate(rows):
         if number and row["kind"] != rows[number - 1]["kind"]:
             table.add_row()
         style = STYLES[row["status"]]
-        table.add_row(
+        cells = [
             Text(row["kind"] or "-"),
             Text(row["name"], style="bold"),
             Text(row["distribution"]),
             Text(row["version"]),
             Text(row["status"], style=style),
-            _explained(row, style),
-        )
+        ]
+        table.add_row(*cells, *([] if narrow else [_explained(row, style)]))
+    return table
+
+
+def _summaries(rows: list[dict[str, Any]]) -> Table:
+    """Name and summary alone, for terminals that the whole table does not fit into."""
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("name", no_wrap=True, overflow="fold")
+    table.add_column("summary", overflow="fold")
+    for row in rows:
+        # Entry points of several distributions may share a name; what did not load goes by its distribution.
+        name = row["name"] if row["kind"] else row["distribution"]
+        table.add_row(Text(name, style="bold"), _explained(row, STYLES[row["status"]]))
     return table
 
 

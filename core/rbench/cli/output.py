@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import sys
@@ -14,6 +15,12 @@ from rbench.errors import RbenchError, one_line
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+
+
+def accept_any_character() -> None:
+    """Let stdout escape what its encoding lacks: a summary with a degree sign must not fail under `LANG=C`."""
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def print_json(value: Any) -> None:
@@ -35,12 +42,12 @@ def print_rich(*renderables: RenderableType) -> None:
     # Not at the top: help needs no rich.
     from rich.console import Console
 
-    console = Console(file=sys.stdout, highlight=False)
-    if console.is_terminal:
+    if sys.stdout.isatty():
+        console = Console(file=sys.stdout, highlight=False)
         for renderable in renderables:
             console.print(renderable)
         return
-    console.width = 10_000
+    console = Console(file=sys.stdout, highlight=False, width=10_000)
     with console.capture() as capture:
         for renderable in renderables:
             console.print(renderable)

@@ -156,9 +156,9 @@ class Catalog:
         hint = did_you_mean(name, known)
         elsewhere = sorted({entry.kind for entry in self._entries if entry.name == short} - {kind})
         if elsewhere:
-            hint += f" There is a {elsewhere[0]} of that name."
+            hint += f" That is the name of another kind: {', '.join(elsewhere)}."
         # It may be one of theirs, or a slip of the pen: without loading them nobody knows.
-        hint += "".join(f" The plugin {plugin.label} {_state(plugin)}." for plugin in unusable)
+        hint += "".join(f" The plugin {plugin.label} {_state(plugin)}." for plugin in unusable[:3])
         return UsageError(f"{kind} {name!r} is not known.{hint} {SEE}")
 
 
