@@ -79,7 +79,7 @@ class CommandLimits:
         delta = joints - last[:JOINTS]
         ratio = float(np.max(np.abs(delta) / self.step[:JOINTS]))
         command = np.append(last[:JOINTS] + delta / max(ratio, 1.0), gripper)
-        return np.clip(command, self.lower, self.upper)
+        return np.asarray(np.clip(command, self.lower, self.upper))
 
 
 class WaypointMotion:

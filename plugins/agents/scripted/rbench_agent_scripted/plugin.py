@@ -1,1 +1,33 @@
 """Hooks of rbench-agent-scripted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rbench.contributions import AgentContribution
+from rbench.hookspecs import hookimpl
+
+
+@hookimpl
+def rbench_agents() -> Iterable[AgentContribution]:
+    """The scripted agents."""
+    yield AgentContribution(
+        name="expert",
+        summary="Puts the object into the box from ground truth: the ceiling of a task (privileged).",
+        target="rbench_agent_scripted.expert:Expert",
+        options="rbench_agent_scripted.expert:ExpertOptions",
+        verified="Four shapes x four positions x 25 jitters in the MuJoCo world.",
+    )
+    yield AgentContribution(
+        name="idle",
+        summary="Holds still until the time is up: a floor of 0.",
+        target="rbench_agent_scripted.idle:Idle",
+        verified="The MuJoCo world.",
+    )
+    yield AgentContribution(
+        name="random",
+        summary="Moves smoothly at random: a floor of 0 with a moving arm.",
+        target="rbench_agent_scripted.random_motion:RandomMotion",
+        options="rbench_agent_scripted.random_motion:RandomMotionOptions",
+        verified="The MuJoCo world.",
+    )
