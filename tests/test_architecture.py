@@ -14,21 +14,8 @@ CORE = ROOT / "core" / "rbench"
 
 #: Floor of every room and of every module that stands at the top of the package.
 FLOORS = {
-    **dict.fromkeys(
-        [
-            "errors",
-            "values",
-            "geometry",
-            "scene",
-            "observation",
-            "action",
-            "world_state",
-            "record",
-            "design",
-            "seeding",
-        ],
-        0,
-    ),
+    **dict.fromkeys(["errors", "values", "geometry", "rounding", "seeding", "scene", "observation"], 0),
+    **dict.fromkeys(["action", "world_state", "record", "design"], 0),
     **dict.fromkeys(["interfaces", "contributions", "hookspecs"], 1),
     **dict.fromkeys(["tasks", "plugins", "builtin"], 2),
     "suites": 3,
