@@ -37,7 +37,7 @@ class Options(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     target: tuple[float, float, float] = (0.46, -0.015, 0.02)
-    radius: float = Field(default=0.58, gt=0)
+    radius: float = Field(default=0.55, gt=0)
     elevations: list[Elevation] = Field(default=[40.0, 55.0, 70.0], min_length=1)
     azimuths: list[float] = Field(default=[-90.0, -60.0, -30.0, 0.0, 30.0, 60.0, 90.0], min_length=1)
 
