@@ -15,6 +15,7 @@ from rbench.values import from_plain
 
 T = TypeVar("T")
 
+_UNKNOWN_KEY = re.compile(r"unknown key '(.*)'$")
 _POSITION = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 
 
@@ -99,6 +100,8 @@ class Document:
             path = undotted(where) if separator else ()
             if len(path) == 1 and path[0] == cls.__name__:
                 path = ()
+            if unknown := _UNKNOWN_KEY.match(message):
+                path = (*path, unknown[1])
             raise self.error(path, f"{message or problem}. Correct it in the file.") from problem
 
 

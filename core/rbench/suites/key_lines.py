@@ -57,6 +57,7 @@ class _Scanner:
         *parents, last = self._keys()
         path: KeyPath = ()
         for key in parents:
+            self._note((*path, key), start)
             path = self._newest((*path, key))
         path = (*path, last)
         self._note(path, start)

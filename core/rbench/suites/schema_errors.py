@@ -56,13 +56,10 @@ def _path(data: Any, details: ErrorDetails) -> KeyPath:
     """The path in the file: pydantic's location without its marks for unions and keys."""
     path: list[str | int] = []
     for part in details["loc"]:
-        if isinstance(data, list) and isinstance(part, int) and part < len(data):
+        inside = range(len(data)) if isinstance(data, list) else data if isinstance(data, Mapping) else ()
+        if part in inside:
             data = data[part]
-        elif isinstance(data, Mapping) and part in data:
-            data = data[part]
-        else:
-            continue
-        path.append(part)
+            path.append(part)
     if details["type"] == "missing":
         path.append(details["loc"][-1])
     return tuple(path)
@@ -94,7 +91,8 @@ def _one_message(path: KeyPath, details: ErrorDetails) -> str:
         return f"{found!r} is not one of {known}.{near if 'Did' in near else ''} Write one of them."
     if kind == "question":
         return details["msg"]
-    return f"{details['msg'].replace('Input should', 'it should')}, but it is {found!r}. Correct it."
+    expected = details["msg"].replace("Input should", "it should").replace("dictionary", "table")
+    return f"{expected}, but it is {found!r}. Correct it."
 
 
 def _known_keys(path: KeyPath) -> list[str]:
