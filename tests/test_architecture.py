@@ -23,6 +23,7 @@ FLOORS = {
     "running": 5,
     **dict.fromkeys(["testing", "reporting"], 6),
     "cli": 7,
+    "__main__": 8,
 }
 
 

@@ -84,7 +84,7 @@ def test_a_wrapper_changes_the_start_and_is_recorded(rbench_command: Callable[..
     (episode,) = ran.episodes
     assert episode.agent["report"]["instruction"] == "please: " + episode.instruction
     report = rbench_command("report", str(ran.directory), "--format", "json").report()
-    assert [w["name"] for w in report["wrappers"]] == ["agents_under_test:Polite"]
+    assert report["wrappers"] == ["agents_under_test:Polite"]
 
 
 def test_a_wrapper_does_not_hide_that_its_agent_is_privileged(rbench_command: Callable[..., Any]) -> None:

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import pytest
 
-from rbench.action import JointPositions
 from rbench.record import Trajectory
 from rbench.running.description import Part, RunDescription
 from rbench.running.plan import Selection
@@ -57,7 +55,7 @@ def test_a_diverged_simulation_ends_the_episode_and_the_next_starts_clean(worker
 
     def explode(observation: Any) -> Any:
         runner.world.data.qvel[:] = 1e12
-        return JointPositions(np.append(observation.joint_positions, 0.0)[None])
+        return sane(observation)
 
     runner.agent.act = explode
     broken = runner.run(first)

@@ -49,10 +49,14 @@ ERROR_LIMIT = 2000
 
 @dataclass(frozen=True)
 class Finished:
-    """A record with its compressed trajectory (empty when the world was never reset)."""
+    """A record with its compressed trajectory (empty when the world was never reset).
+
+    `provenance` says which simulator and renderer made it (`World.provenance`).
+    """
 
     record: EpisodeRecord
     trajectory: bytes
+    provenance: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -233,7 +237,7 @@ class EpisodeRunner:
                 "world": progress.world_seconds,
             },
         )
-        return Finished(record, trajectory)
+        return Finished(record, trajectory, self.world.provenance())
 
     def _report(
         self, progress: _Progress, outcome: Outcome, reason: str, error: str | None

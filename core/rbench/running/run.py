@@ -113,6 +113,8 @@ def execute(
         with closing(run_serial(prepared.suite, prepared.parts, prepared.manifest.seed, missing)) as results:
             for finished in results:
                 store.append(finished.record, finished.trajectory)
+                if finished.provenance.get("gl") and not directory.manifest.gl:
+                    directory.update(gl=finished.provenance["gl"])
                 prepared.plan.feedback(finished.record)
                 on_finished(finished.record)
     except KeyboardInterrupt:
