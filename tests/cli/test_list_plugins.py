@@ -99,6 +99,18 @@ def test_help_works_and_loads_no_plugin(rbench: Rbench, worst: Path) -> None:
     assert "list-plugins" in done.stdout
 
 
+def test_a_run_that_needs_none_of_them_works(rbench: Rbench, worst: Path, tmp_path: Path) -> None:
+    done = rbench("run", "roboview-bias", "--agent", "idle", "--limit", "1", "--out", str(tmp_path / "run"), site=worst)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[-1] == f"run directory: {tmp_path / 'run'}"
+
+
+def test_a_run_that_needs_one_of_them_says_which_and_why(rbench: Rbench, worst: Path) -> None:
+    done = rbench("run", "roboview-bias", "--agent", "half-registered", "--limit", "1", site=worst)
+    assert done.returncode == 3
+    assert "stub-half 0.7 did not load: RuntimeError: half way" in done.stderr
+
+
 def test_a_strict_switch_makes_them_fatal(rbench: Rbench, worst: Path) -> None:
     done = rbench("list-plugins", site=worst, RBENCH_STRICT_PLUGINS="1")
     assert (done.returncode, done.stdout) == (3, "")
