@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -166,5 +168,5 @@ class Trajectory:
                     contact_pairs=tuple(str(p) for p in arrays["contact_pairs"]),
                     contacts=arrays["contacts"],
                 )
-        except (OSError, KeyError, EOFError) as problem:
+        except (OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
             raise ValueError(f"not a trajectory: {problem}") from problem

@@ -39,14 +39,15 @@ def command(directories: tuple[Path, ...], form: str, output: Path | None, conve
     runs = [open_run(directory) for directory in directories]
     catalog = build_catalog()
     summaries = [summarise(run, catalog, convention) for run in runs]
+    problems = list(dict.fromkeys(problem for summary in summaries for problem in summary["problems"]))
     if output is not None:
         _write(output, json.dumps(summaries, allow_nan=False, indent=2) if form == "json" else report_text(summaries))
     elif form == "json":
         print_json(summaries)
     else:
-        print_report(summaries)
-    problems = [problem for summary in summaries for problem in summary["problems"]]
-    for problem in dict.fromkeys(problems):
+        print_report(summaries)  # says the problems itself
+        return 1 if problems else 0
+    for problem in problems:
         print_note(f"error: {problem}")
     return 1 if problems else 0
 

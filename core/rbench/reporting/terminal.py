@@ -53,11 +53,12 @@ def print_report(summaries: Sequence[Mapping[str, Any]]) -> None:
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the dimension table: heading, unit and what a row shows in it."""
+    """A column of the dimension table: heading, what a row shows in it, and a heading for narrow terminals."""
 
     heading: str
     text: Callable[[Row], str]
     justify: Literal["left", "right"] = "right"
+    short: str = ""
 
 
 _COLUMNS = (
@@ -66,8 +67,8 @@ _COLUMNS = (
     Column("k/n", lambda row: f"{row['successes']}/{row['episodes']}"),
     Column("score", lambda row: score(row["score_mean"])),
     Column("CV", lambda row: percentage(row["cv"])),
-    Column("contexts", lambda row: f"{count(row['contexts_used'])}/{count(row['contexts_total'])}"),
-    Column("blocks", lambda row: count(row["blocks"])),
+    Column("contexts", lambda row: f"{count(row['contexts_used'])}/{count(row['contexts_total'])}", short="ctx"),
+    Column("blocks", lambda row: count(row["blocks"]), short="blk"),
 )
 
 
@@ -124,7 +125,9 @@ def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
     rows = {name: row for name, row in summary["dimensions"].items() if row.get("planned") or row["episodes"]}
     if rows:
         average = summary["average"]
-        yield FirstThatFits([_wide(rows, average), _two_lines(rows, average), _listed(rows, average)])
+        yield FirstThatFits(
+            [_wide(rows, average), _wide(rows, average, short=True), _two_lines(rows, average), _listed(rows, average)]
+        )
     for grid in summary["interactions"]:
         if grid.get("episodes"):
             yield Text("")
@@ -139,8 +142,9 @@ def _table(*headings: tuple[str, Literal["left", "right"]]) -> Table:
     return table
 
 
-def _wide(rows: Mapping[str, Row], average: Row) -> Table:
-    table = _table(("dimension", "left"), *((column.heading, column.justify) for column in _COLUMNS))
+def _wide(rows: Mapping[str, Row], average: Row, short: bool = False) -> Table:
+    headings = [((column.short if short else "") or column.heading, column.justify) for column in _COLUMNS]
+    table = _table(("dimension", "left"), *headings)
     for name, row in rows.items():
         table.add_row(Text(name), *(Text(column.text(row)) for column in _COLUMNS))
     shown = {"success": percent(average["success_rate"]), "CV": percentage(average["cv"])}
@@ -149,18 +153,16 @@ def _wide(rows: Mapping[str, Row], average: Row) -> Table:
 
 
 def _two_lines(rows: Mapping[str, Row], average: Row) -> Table:
-    """Interval below the rate, counts below the coefficient."""
-    table = _table(("dimension", "left"), ("success, 95 %", "left"), ("score", "right"), ("CV", "right"))
-    table.add_column("ctx", justify="right", no_wrap=True)
-    table.add_column("blk", justify="right", no_wrap=True)
-    cell = {column.heading: column.text for column in _COLUMNS}
+    """The interval below the rate."""
+    success, bounds, fraction, *others = _COLUMNS
+    headings = [(column.short or column.heading, column.justify) for column in others]
+    table = _table(("dimension", "left"), ("success, 95 %", "left"), *headings)
     for name, row in rows.items():
-        table.add_row(
-            Text(name),
-            Text(f"{cell['success'](row)} {cell['k/n'](row)}\n{cell['95 %'](row)}"),
-            *(Text(cell[heading](row)) for heading in ("score", "CV", "contexts", "blocks")),
-        )
-    table.add_row("average", percent(average["success_rate"]), "", percentage(average["cv"]), style="bold")
+        rate = Text(f"{success.text(row)} {fraction.text(row)}\n{bounds.text(row)}")
+        table.add_row(Text(name), rate, *(Text(column.text(row)) for column in others))
+    shown = {"CV": percentage(average["cv"])}
+    cells = (shown.get(column.heading, "") for column in others)
+    table.add_row("average", percent(average["success_rate"]), *cells, style="bold")
     return table
 
 
@@ -215,8 +217,12 @@ def _notes(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
     notes = []
     if rows:
         notes.append(
-            "All numbers but score in percent. 95 %: interval of the success rate with blocks (context, repeat) as the"
-            " independent units. CV is above zero for an unbiased agent too: few repeats, high CV."
+            "Success, its 95 % interval and CV in percent; the interval takes blocks (context, repeat) as the independent"
+            " units. CV is above zero for an unbiased agent too, the more so the fewer the repeats."
+        )
+    if any(grid.get("episodes") for grid in summary["interactions"]):
+        notes.append(
+            "IEC(A;B): how much the CV of A varies over the levels of B. It is above zero without interaction too."
         )
     if any(row["cv"] is None for row in rows.values()):
         notes.append(f"{NOT_KNOWN}: not defined; a CV needs a context with a success and two levels.")

@@ -16,7 +16,7 @@ if sys.platform != "win32":
     import fcntl
 
 #: A reader that asks whether the writer lives holds the lock for an instant; a writer waits that out.
-_ATTEMPTS, _PAUSE = 20, 0.05
+_ATTEMPTS, _PAUSE = 10, 0.05
 
 
 class WriterLock:

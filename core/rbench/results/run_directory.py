@@ -53,7 +53,7 @@ class RunDirectory:
                 _take(path)
             store = EpisodeStore.create(place / _EPISODES)
             run = cls(place, manifest, store)
-            run._write()
+            run._write(manifest)
             for name in ("artifacts", "report"):
                 (place / name).mkdir()
         except OSError as problem:
@@ -122,16 +122,16 @@ class RunDirectory:
         Raises:
             StoppedEarly: the disk is full or not writable; the old manifest is whole.
         """
-        before, self._manifest = self._manifest, replace(self._manifest, **changes)
+        changed = replace(self._manifest, **changes)
         try:
-            self._write()
+            self._write(changed)
         except OSError as problem:
-            self._manifest = before
             raise StoppedEarly(
                 f"cannot write {self.path / _MANIFEST}: {problem.strerror}; free space or make it writable;"
                 " the episodes so far are kept"
             ) from problem
-        return self._manifest
+        self._manifest = changed
+        return changed
 
     def close(self) -> None:
         """Close the store if this object is the writer; doing so twice is fine."""
@@ -145,9 +145,9 @@ class RunDirectory:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _write(self) -> None:
+    def _write(self, manifest: Manifest) -> None:
         with replacing(self.path / _MANIFEST) as file:
-            json.dump(self._manifest.to_plain(), file, indent=1, allow_nan=False)
+            json.dump(manifest.to_plain(), file, indent=1, allow_nan=False)
             file.write("\n")
 
 
