@@ -23,7 +23,6 @@ from rbench.running.plan import Plan
 from rbench.running.visibility import check_visibility
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
-from rbench.suites.variants import RecursiveVariantTaskManager
 from rbench.values import to_plain
 
 
@@ -70,7 +69,7 @@ def _manifest(
     return Manifest(
         created=datetime.now(UTC).isoformat(timespec="seconds"),
         suite=SuiteUsed(suite.name, suite.hash, suite.source),
-        design=RecursiveVariantTaskManager(suite).design(plan.counts),
+        design=plan.design,
         render=suite.render,
         agent=AgentUsed(
             **{f.name: getattr(agent, f.name) for f in fields(agent)},
