@@ -191,7 +191,7 @@ def _grid_facts(grid: Row) -> Iterable[tuple[str, str, str, str]]:
         special = []
         left_out = grid.get("rows_left_out", {}).get(direction)
         if left_out:
-            special.append(f"{left_out} undefined rows left out")
+            special.append(f"undefined rows left out: {left_out}")
         if grid.get("degenerate", {}).get(direction):
             special.append("no bias to change (0/0)")
         yield direction, percentage(grid["cv"][direction.partition(";")[0]]), percentage(iec), ", ".join(special)
