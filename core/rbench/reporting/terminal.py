@@ -181,7 +181,7 @@ def _listed(rows: Mapping[str, Row], average: Row) -> RenderableType:
 def _grid_line(grid: Row) -> Text:
     text = Text(str(grid["dimension"]), style="bold")
     facts = " ".join(column.text(grid) for column in _COLUMNS[:3])
-    text.append(f": success {facts}, {count(grid.get('blocks'))} blocks", style="not bold")
+    text.append(f": success {facts}, blocks {count(grid.get('blocks'))}", style="not bold")
     return text
 
 
