@@ -117,8 +117,7 @@ def _compiled(structure: SceneDescription, profile: RenderProfile) -> CompiledSc
         parent.add_camera(name=camera.name, fovy=camera.fovy)
     for light in structure.lights:
         kind = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL if light.directional else mujoco.mjtLightType.mjLIGHT_SPOT
-        shadow = light.shadow and profile.shadow_size > 0
-        spec.worldbody.add_light(name=light.name, type=kind, castshadow=shadow, cutoff=80, exponent=1)
+        spec.worldbody.add_light(name=light.name, type=kind, castshadow=light.shadow, cutoff=80, exponent=1)
     return _with_tables(spec.compile(), structure)
 
 

@@ -58,8 +58,8 @@ class CommandLimits:
         Out of range are joint angles and gripper beyond their limits, and joint angles that cannot be reached within
         the tick.
         """
-        inside = np.clip(row, self.lower, self.upper)
-        command = last + np.clip(inside - last, -self.step, self.step)
+        inside = _between(row, self.lower, self.upper)
+        command = last + _between(inside - last, -self.step, self.step)
         # The tolerance forgives rounding in a row that was computed to move at exactly the speed limit.
         return command, int((np.abs(command - row) > 1e-9).sum())
 
@@ -68,7 +68,7 @@ class CommandLimits:
 
         Out of range are velocities beyond their limits, and those that would drive a joint beyond its limit.
         """
-        velocity = np.clip(row[:JOINTS], -self.speed, self.speed)
+        velocity = _between(row[:JOINTS], -self.speed, self.speed)
         wanted = last[:JOINTS] + velocity / self.control_rate
         command, _ = self.positions(np.append(wanted, row[JOINTS]), last)
         changed = (velocity != row[:JOINTS]) | (np.abs(command[:JOINTS] - wanted) > 1e-9)
@@ -79,7 +79,7 @@ class CommandLimits:
         delta = joints - last[:JOINTS]
         ratio = float(np.max(np.abs(delta) / self.step[:JOINTS]))
         command = np.append(last[:JOINTS] + delta / max(ratio, 1.0), gripper)
-        return np.asarray(np.clip(command, self.lower, self.upper))
+        return _between(command, self.lower, self.upper)
 
 
 class WaypointMotion:
@@ -128,6 +128,11 @@ class WaypointMotion:
             return True
         recent = self._openings[-self._stall_ticks - 1 :]
         return len(recent) > self._stall_ticks and max(recent) - min(recent) < STALL[0]
+
+
+def _between(values: Array, lower: Array, upper: Array) -> Array:
+    """`np.clip`, which takes several times as long on a few numbers."""
+    return np.minimum(np.maximum(values, lower), upper)
 
 
 def _slerp(start: Array, end: Array, part: float) -> Array:

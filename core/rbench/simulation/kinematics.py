@@ -18,13 +18,15 @@ from rbench.simulation import panda
 DAMPING = 0.02
 #: A radian of orientation error weighs as much as this many metres.
 RADIAN = 0.25
-#: Largest joint step (rad) of one iteration; far from the goal the linearisation holds no farther.
+#: Longest joint step (rad) of one iteration; far from the goal the linearisation holds no farther.
 STEP = 0.2
 #: Pull of the rest posture per iteration.
 POSTURE_GAIN = 0.05
 #: Residual position (m) and orientation (rad) at which the iteration stops.
 PRECISION = (1e-4, 1e-3)
 ITERATIONS = 8
+_WEIGHTS = np.array([1.0, 1.0, 1.0, RADIAN, RADIAN, RADIAN])
+_DAMPING_SQUARED = DAMPING**2 * np.eye(6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +44,16 @@ class ArmKinematics:
         self._model = panda.kinematic_model()
         self._data = mujoco.MjData(self._model)
         self._site = int(self._model.site(panda.FINGERTIP_SITE).id)
-        self._jacobian = np.zeros((6, 7))
+        self._tip = self._data.site_xpos[self._site]
         self._quaternion = np.zeros(4)
-        self._error = np.zeros(6)
+        self._jacobian = np.zeros((6, 7))
+        self._error, self._turn, self._solved = np.zeros(6), np.zeros(3), np.zeros(6)
         self._lower, self._upper = np.array(panda.LOWER), np.array(panda.UPPER)
 
     def fingertip(self, joints: Array) -> FingertipPose:
         """The fingertip pose at joint angles (7,) rad."""
         self._place(joints)
-        return FingertipPose(self._data.site_xpos[self._site].copy(), self._quaternion.copy())
+        return FingertipPose(self._tip.copy(), self._quaternion.copy())
 
     def solve(self, position: Vec3 | Array, quaternion: Quaternion | Array, start: Array, rest: Array) -> Array:
         """Joint angles (7,) rad within limits whose fingertip pose is as near as possible to a goal.
@@ -60,32 +63,32 @@ class ArmKinematics:
             start: joint angles (7,) to start from; the answer is the solution next to them.
             rest: posture (7,) that the redundant degree of freedom is drawn to.
         """
-        joints = np.clip(start, self._lower, self._upper)
+        joints = np.minimum(np.maximum(start, self._lower), self._upper)
         goal_quaternion = np.asarray(quaternion, dtype=np.float64)
-        weights = np.array([1.0, 1.0, 1.0, RADIAN, RADIAN, RADIAN])
+        error = self._error
         for _ in range(ITERATIONS):
             self._place(joints)
-            error = self._error
-            error[:3] = position - self._data.site_xpos[self._site]
+            np.subtract(position, self._tip, out=error[:3])
             # mju_subQuat gives the rotation in the current hand frame; the Jacobian speaks of the base frame.
-            mujoco.mju_subQuat(error[3:], goal_quaternion, self._quaternion)
-            mujoco.mju_rotVecQuat(error[3:], error[3:].copy(), self._quaternion)
+            mujoco.mju_subQuat(self._turn, goal_quaternion, self._quaternion)
+            mujoco.mju_rotVecQuat(error[3:], self._turn, self._quaternion)
             if error[:3] @ error[:3] < PRECISION[0] ** 2 and error[3:] @ error[3:] < PRECISION[1] ** 2:
                 break
             mujoco.mj_comPos(self._model, self._data)
             mujoco.mj_jacSite(self._model, self._data, self._jacobian[:3], self._jacobian[3:], self._site)
-            joints = np.clip(joints + self._step(weights, error, rest - joints), self._lower, self._upper)
-        return joints
+            joints = np.minimum(np.maximum(joints + self._step(error, rest - joints), self._lower), self._upper)
+        return np.asarray(joints)
 
-    def _step(self, weights: Array, error: Array, to_rest: Array) -> Array:
-        jacobian = self._jacobian * weights[:, None]
-        square = jacobian @ jacobian.T
-        square.flat[::7] += DAMPING * DAMPING
-        right = np.column_stack([weights * error, jacobian @ to_rest])
-        solved = jacobian.T @ np.linalg.solve(square, right)
-        step = solved[:, 0] + POSTURE_GAIN * (to_rest - solved[:, 1])
-        largest = np.abs(step).max()
-        return np.asarray(step * (STEP / largest) if largest > STEP else step)
+    def _step(self, error: Array, to_rest: Array) -> Array:
+        """J+ e + g (1 - J+ J) r for the damped pseudo-inverse J+ and the way to the rest posture r, in one solution."""
+        jacobian = self._jacobian
+        jacobian *= _WEIGHTS[:, None]
+        square = jacobian @ jacobian.T + _DAMPING_SQUARED
+        mujoco.mju_cholFactor(square, 0.0)
+        mujoco.mju_cholSolve(self._solved, square, _WEIGHTS * error - POSTURE_GAIN * (jacobian @ to_rest))
+        step = self._solved @ jacobian + POSTURE_GAIN * to_rest
+        length = float(step @ step) ** 0.5
+        return np.asarray(step * (STEP / max(length, STEP)))
 
     def _place(self, joints: Array) -> None:
         self._data.qpos[:] = joints

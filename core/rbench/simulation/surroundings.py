@@ -63,7 +63,8 @@ def read_table(model: mujoco.MjModel) -> Table:
 
 def read_surface(model: mujoco.MjModel, name: str) -> Texture:
     """The texture of the surface `table` or `floor` as built."""
-    width = 1.0 / float(model.material(name).texrepeat[0])
+    # MuJoCo keeps the repetition in single precision.
+    width = round(1.0 / float(model.material(name).texrepeat[0]), 6)
     return read_texture(_pixels(model, name), width)
 
 
