@@ -217,8 +217,8 @@ def _notes(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
     notes = []
     if rows:
         notes.append(
-            "Success, its 95 % interval and CV in percent; the interval takes blocks (context, repeat) as the independent"
-            " units. CV is above zero for an unbiased agent too, the more so the fewer the repeats."
+            "Success, its 95 % interval and CV in percent; the interval takes blocks (context, repeat) as the"
+            " independent units. CV is above zero for an unbiased agent too, the more so the fewer the repeats."
         )
     if any(grid.get("episodes") for grid in summary["interactions"]):
         notes.append(

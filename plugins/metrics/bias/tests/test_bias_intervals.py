@@ -63,10 +63,9 @@ def test_intervals_of_6_and_10_in_24_overlap() -> None:
 
 def test_coverage_under_shared_repeat_effects_is_near_nominal() -> None:
     generator = np.random.default_rng(7)
-    truth, covered, trials = [], 0, 400
+    truth, covered, trials = 0.5, 0, 400  # the truth by symmetry of the effects
     effects = generator.normal(0, 1.0, size=(trials, 55, 1))
     probabilities = np.broadcast_to(1 / (1 + np.exp(-effects)), (trials, 55, 21))
-    truth = 0.5  # by symmetry
     outcomes = generator.random(probabilities.shape) < probabilities
     for trial in outcomes.sum(axis=2):
         interval = pooled_rate_interval(trial, np.full(55, 21))
