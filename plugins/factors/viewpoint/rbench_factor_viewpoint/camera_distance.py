@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import inf
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -58,3 +59,7 @@ class CameraDistance(ViewpointFactor):
         """The distance, or the whole displacement in the camera's frame when it is not along the axis."""
         x, y, z = (-v for v in relative(found.pose, mount_of(asked)).position)
         return z if max(abs(x), abs(y)) <= self.tolerance else (x, y, z)
+
+    def apart(self, asked: Any, found: Any) -> float:
+        """Difference of the distances (m); infinite when the camera moved aside."""
+        return inf if isinstance(found, tuple) else abs(float(asked) - float(found))

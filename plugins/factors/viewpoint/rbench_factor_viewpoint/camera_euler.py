@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from math import asin, atan2, degrees, radians
+from math import asin, atan2, degrees, inf, radians
 from typing import Any, ClassVar
 
 import numpy as np
@@ -70,6 +70,10 @@ class CameraEuler(ViewpointFactor):
         roll = atan2(turn[1, 0], turn[1, 1])
         angles = (degrees(yaw), degrees(pitch), degrees(roll))
         return angles if abs(angles[2]) > self.tolerance else angles[:2]
+
+    def apart(self, asked: Any, found: Any) -> float:
+        """The larger difference of yaw and pitch (degrees); infinite when the camera rolled."""
+        return max(abs(a - f) for a, f in zip(asked, found, strict=True)) if len(asked) == len(found) else inf
 
 
 def _level(yaw: float, pitch: float) -> Level:

@@ -79,7 +79,7 @@ class CameraPose(ViewpointFactor):
         # A turn or distance that was asked for is taken off again.
         return to_plain(compose(found.pose, relative(asked.pose, mount_of(asked))))
 
-    def camera_difference(self, asked: Any, found: Any) -> float:
+    def apart(self, asked: Any, found: Any) -> float:
         """The larger of the largest difference of a coordinate (m) and the angle between the orientations (rad)."""
         a, b = _pose(asked), _pose(found)
         apart = max(abs(p - q) for p, q in zip(a.position, b.position, strict=True))

@@ -30,6 +30,10 @@ class ViewpointFactor(Factor):
     def read(self, asked: Camera, found: Camera) -> Any:
         """The value by which a camera of the simulator (`found`) was moved; comparable with `Level.value`."""
 
+    @abstractmethod
+    def apart(self, asked: Any, found: Any) -> float:
+        """Largest absolute difference between a level's value and that of one camera."""
+
     def apply(self, setup: Setup, level: Level) -> Setup:
         scene = setup.scene
         for camera in self._viewpoint_cameras(scene):
@@ -41,11 +45,7 @@ class ViewpointFactor(Factor):
         return {c.name: self.read(c, found.camera(c.name)) for c in self._viewpoint_cameras(asked)}
 
     def difference(self, asked: Any, found: Any) -> float:
-        return max(self.camera_difference(asked, value) for value in found.values())
-
-    def camera_difference(self, asked: Any, found: Any) -> float:
-        """Largest absolute difference between a level's value and that of one camera."""
-        return super().difference(asked, found)
+        return max(self.apart(asked, value) for value in found.values())
 
     def _viewpoint_cameras(self, scene: SceneDescription) -> list[Camera]:
         marked = [camera for camera in scene.cameras if camera.viewpoint]
