@@ -39,6 +39,12 @@ class Intrinsics:
         """The 3 x 3 camera matrix."""
         return np.array([[self.fx, 0.0, self.cx], [0.0, self.fy, self.cy], [0.0, 0.0, 1.0]])
 
+    def rays(self, pixels: Any) -> Array:
+        """What pixels (..., 2), given as (u, v), look at: points (..., 3) at depth 1 in the OpenCV camera frame."""
+        uv = np.asarray(pixels, dtype=np.float64)
+        x, y = (uv[..., 0] - self.cx) / self.fx, (uv[..., 1] - self.cy) / self.fy
+        return np.stack([x, y, np.ones_like(x)], axis=-1)
+
 
 class CameraView:
     """One camera at one moment. Images are rendered when first read, and then kept.

@@ -1,0 +1,1 @@
+"""Classical colour and shape vision: what the embedded vision model sees with."""

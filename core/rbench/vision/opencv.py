@@ -1,0 +1,75 @@
+"""The embedded vision model: classical colour and shape vision, without weights, key or network.
+
+It looks at the pixels it is given and at nothing else, so it cannot read an instruction: whatever the prompt says, it
+looks for an open yellow box and for one small solid beside it. It is a real eye with real limits: what has little
+contrast to the table, is cut off by the edge of the picture, or touches something of its own colour, it may miss or
+misjudge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from rbench.errors import UsageError
+from rbench.interfaces.vision import Question, Reply, Usage, VisionModel
+from rbench.vision.questions import Box, PickAndPlace
+
+if TYPE_CHECKING:
+    from rbench.vision.classical.tabletop import Sighting, Tabletop
+
+
+class Options(BaseModel):
+    """Options of the `opencv` vision model."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    contrast: float = Field(
+        default=7.0,
+        gt=0,
+        description="By how many units of the surface's own noise a thing must differ from it to be seen.",
+    )
+
+
+class OpenCv(VisionModel):
+    """Classical vision. Called as `OpenCv(options)`; answers the questions of `ANSWERS`."""
+
+    def __init__(self, options: Options | None = None) -> None:
+        self.options = options or Options()
+
+    def ask(self, question: Question, rng: np.random.Generator) -> Reply:
+        answer = ANSWERS.get(question.answer)
+        if answer is None:
+            known = ", ".join(model.__name__ for model in ANSWERS)
+            raise UsageError(
+                f"vision model 'opencv' cannot answer {question.name!r} with a {question.answer.__name__} (it can give:"
+                f" {known}); choose another model with --vision"
+            )
+        # Here and not above: OpenCV takes a while to import, and is not needed to list what there is.
+        import cv2
+
+        from rbench.vision.classical.tabletop import look
+
+        # One thread: workers share the machine's cores among themselves.
+        cv2.setNumThreads(1)
+        return Reply(answer(look(question.images[0], self.options.contrast)), usage=Usage(model="opencv"))
+
+
+def _pick_and_place(seen: Tabletop) -> PickAndPlace:
+    return PickAndPlace(
+        start="small solid", start_xyxy=_box(seen.solid), end="open yellow box", end_xyxy=_box(seen.box)
+    )
+
+
+def _box(sighting: Sighting | None) -> Box | None:
+    if sighting is None:
+        return None
+    x1, y1, x2, y2 = sighting.region.box
+    return Box((float(x1), float(y1), float(x2), float(y2)))
+
+
+#: What the model can answer, and how each answer is made from what it saw.
+ANSWERS: dict[type[BaseModel], Callable[[Tabletop], BaseModel]] = {PickAndPlace: _pick_and_place}

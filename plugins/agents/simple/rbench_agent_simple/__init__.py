@@ -1,0 +1,1 @@
+"""SimpleAgent: one question to a vision model, then a fixed pick and place."""
