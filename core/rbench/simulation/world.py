@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from rbench.action import JOINTS, JointPositions, JointVelocities, Waypoints
 from rbench.errors import StaleObservation, UnstableSimulation, UsageError, did_you_mean
-from rbench.geometry import Array, Pose, quaternion, vec3
+from rbench.geometry import Array, Pose
 from rbench.interfaces.agent import RobotFacts
 from rbench.interfaces.world import Tick
 from rbench.observation import CameraRequest, CameraView, GroundTruth, Observation
@@ -114,7 +114,7 @@ class MujocoWorld:
             joint_positions=robot.joint_positions,
             joint_velocities=robot.joint_velocities,
             gripper=robot.gripper,
-            end_effector=Pose(vec3(robot.end_effector_position), quaternion(robot.end_effector_quaternion)),
+            end_effector=_pose(robot.end_effector_position, robot.end_effector_quaternion),
             ground_truth=GroundTruth(self.setup.scene, state) if privileged else None,
         )
 
@@ -253,6 +253,13 @@ class MujocoWorld:
         if self._setup is None:
             raise UsageError("the world holds no running scene; call reset(setup, ...) first")
         return self._stage
+
+
+def _pose(position: Array, orientation: Array) -> Pose:
+    """A pose of plain floats; MuJoCo's quaternions are unit, of either sign."""
+    x, y, z = position.tolist()
+    a, b, c, d = orientation.tolist()
+    return Pose((x, y, z), (a, b, c, d) if a >= 0 else (-a, -b, -c, -d))
 
 
 def _check_control_rate(rate: int) -> None:
