@@ -1,64 +1,73 @@
 """The choice of an OpenGL backend, and contexts made with it.
 
-MuJoCo draws through EGL, OSMesa or (with a display) GLFW, named by the environment variable `MUJOCO_GL`.
-`choose_gl` finds one that works here, `use_gl` settles it for this process and every worker it starts.
-Nothing happens at import: a machine without OpenGL can do everything but render.
+MuJoCo draws through EGL, OSMesa or (with a display) GLFW, named by the environment variable `MUJOCO_GL`. OSMesa comes
+from the system or from a Python wheel (`osmesa_wheel`), named by `RBENCH_OSMESA`. `choose_gl` finds a backend that
+works here, `use_gl` settles it for this process and every worker it starts. Nothing happens at import: a machine
+without OpenGL can do everything but render.
 """
 
 from __future__ import annotations
 
 import importlib
+import json
 import os
 import platform
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from rbench.errors import StartError, did_you_mean
+from rbench.errors import StartError, did_you_mean, one_line
+from rbench.simulation import osmesa_wheel
 
 VARIABLE = "MUJOCO_GL"
+#: Where OSMesa comes from: `system` or `wheel`. Empty: from the system if it works there.
+OSMESA_VARIABLE = "RBENCH_OSMESA"
 #: What `choose_gl` answers where nothing can render.
 DISABLED = "disabled"
+#: MuJoCo's `osmesa`, with the library of the wheel.
+OSMESA_WHEEL = "osmesa-wheel"
 
 _OFF = ("disable", "disabled", "off", "false", "0")
 _ANY = ("", "enable", "enabled", "on", "true", "1")
 _KNOWN = ("egl", "osmesa", "glfw", "glx", "wgl", "cgl")
-_HOW_TO_INSTALL = (
-    "Install OpenGL for software rendering with `apt-get install libegl1 libgl1` or `apt-get install libosmesa6`."
-)
+#: Tried in this order: what uses a GPU first, then what belongs to the system.
+CANDIDATES = ("egl", "osmesa", OSMESA_WHEEL)
 #: A driver that never answers (seen with several contexts on one GPU) counts as one that does not work.
 _PROBE_SECONDS = 60
-_PROBE = """
-import importlib, sys
-import mujoco
-context = importlib.import_module("mujoco." + sys.argv[1]).GLContext(16, 16)
-context.make_current()
-model = mujoco.MjModel.from_xml_string("<mujoco><worldbody><light/></worldbody></mujoco>")
-renderer = mujoco.MjrContext(model, 50)
-import numpy
-mujoco.mjr_readPixels(numpy.empty((16, 16, 3), numpy.uint8), None, mujoco.MjrRect(0, 0, 16, 16), renderer)
-renderer.free()
-context.free()
-"""
+
+
+@dataclass(frozen=True)
+class GlProbe:
+    """What came of a first picture with one backend: who drew it, or the problem that kept it from being drawn."""
+
+    problem: str | None = None
+    vendor: str = ""
+    renderer: str = ""
+    version: str = ""
 
 
 def choose_gl(environ: Mapping[str, str] | None = None) -> str:
     """The backend to render with: the user's `MUJOCO_GL`, else the first that works here.
 
-    EGL and then OSMesa are tried in a child process, once in the life of this one. Sets nothing.
+    EGL, the system's OSMesa and the wheel's OSMesa are tried in child processes, once in the life of this one. Sets
+    nothing.
 
     Returns:
-        A value for `MUJOCO_GL`; `disabled` when the user asked for that or nothing works.
+        A word for `use_gl`: a value of `MUJOCO_GL`, or `osmesa-wheel`; `disabled` when the user asked for that or
+        nothing works.
 
     Raises:
-        StartError: `MUJOCO_GL` holds a word that MuJoCo does not know.
+        StartError: `MUJOCO_GL` or `RBENCH_OSMESA` holds a word that means nothing.
     """
     environ = os.environ if environ is None else environ
     asked = environ.get(VARIABLE, "").strip().lower()
     if asked in _OFF:
         return DISABLED
+    if asked == "osmesa":
+        return _choose_osmesa(environ.get(OSMESA_VARIABLE, "").strip().lower())
     if asked in _KNOWN:
         return asked
     if asked not in _ANY:
@@ -66,30 +75,60 @@ def choose_gl(environ: Mapping[str, str] | None = None) -> str:
         raise StartError(f"{VARIABLE}={asked!r} names no OpenGL backend.{hint} Unset {VARIABLE} to have one chosen.")
     if platform.system() != "Linux":
         return "cgl" if platform.system() == "Darwin" else "wgl"
-    return next((backend for backend in ("egl", "osmesa") if gl_problem(backend) is None), DISABLED)
+    return next((backend for backend in CANDIDATES if gl_problem(backend) is None), DISABLED)
+
+
+def _choose_osmesa(source: str) -> str:
+    sources = {"system": "osmesa", "wheel": OSMESA_WHEEL}
+    if source in sources:
+        return sources[source]
+    if source:
+        raise StartError(
+            f"{OSMESA_VARIABLE}={source!r} says nothing about OSMesa.{did_you_mean(source, sources)}"
+            f" Unset {OSMESA_VARIABLE} to have one chosen."
+        )
+    if osmesa_wheel.library_folder() is None or gl_problem("osmesa") is None:
+        return "osmesa"
+    return OSMESA_WHEEL
+
+
+def gl_problem(backend: str) -> str | None:
+    """Why a backend (`egl`, `osmesa` or `osmesa-wheel`) cannot render on this machine, or None when it can."""
+    return probe_gl(backend).problem
 
 
 @cache
-def gl_problem(backend: str) -> str | None:
-    """Why a backend (`egl` or `osmesa`) cannot render on this machine, or None when it can.
-
-    Reads back a picture in a child process, so that a driver that crashes or hangs harms nobody.
-    """
-    environ = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"} | {VARIABLE: backend}
+def probe_gl(backend: str) -> GlProbe:
+    """A first picture with a backend, in a child process: a driver that crashes or hangs harms nobody."""
+    if backend == OSMESA_WHEEL and osmesa_wheel.library_folder() is None:
+        return GlProbe(f"{osmesa_wheel.DISTRIBUTION} is not installed")
+    environ = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"} | gl_variables(backend)
     try:
         done = subprocess.run(
-            [sys.executable, "-c", _PROBE, backend],
+            [sys.executable, "-P", "-m", "rbench.simulation.gl_probe", backend],
             env=environ,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
+            errors="replace",
             timeout=_PROBE_SECONDS,
             check=False,
         )
     except subprocess.TimeoutExpired:
-        return f"no picture within {_PROBE_SECONDS} s"
+        return GlProbe(f"no picture within {_PROBE_SECONDS} s")
+    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
     if done.returncode == 0:
-        return None
-    return (done.stderr.strip().splitlines() or [f"died with exit status {done.returncode}"])[-1]
+        return GlProbe(**json.loads(lines[-1]))
+    return GlProbe(lines[-1] if lines else f"the test picture ended with exit status {done.returncode}")
+
+
+def gl_variables(backend: str) -> dict[str, str]:
+    """The environment variables that make a process, and all that it starts, render with a backend."""
+    if backend == OSMESA_WHEEL:
+        return {VARIABLE: "osmesa", OSMESA_VARIABLE: "wheel"}
+    if backend == "osmesa":
+        return {VARIABLE: "osmesa", OSMESA_VARIABLE: "system"}
+    return {VARIABLE: backend}
 
 
 def use_gl(backend: str) -> None:
@@ -101,10 +140,12 @@ def use_gl(backend: str) -> None:
     Raises:
         StartError: MuJoCo cannot be imported with this backend; says what to install.
     """
-    os.environ[VARIABLE] = backend
+    os.environ.update(gl_variables(backend))
     # Software GL starts a thread a core by default; with one worker a core that only costs time.
     os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
+        if backend == OSMESA_WHEEL:
+            osmesa_wheel.activate()
         importlib.import_module("mujoco")
     except Exception as problem:  # PyOpenGL raises whatever it likes when a library is missing
         raise StartError(_failure(backend, problem)) from problem
@@ -126,7 +167,7 @@ def make_context() -> Any:
     if backend == DISABLED:
         raise StartError(_disabled_message())
     use_gl(backend)
-    module_name = {"glx": "glfw", "wgl": "glfw"}.get(backend, backend)
+    module_name = {"glx": "glfw", "wgl": "glfw", OSMESA_WHEEL: "osmesa"}.get(backend, backend)
     try:
         module: Any = importlib.import_module(f"mujoco.{module_name}")
         if module_name == "egl" and _display_process != os.getpid():
@@ -144,10 +185,20 @@ def make_context() -> Any:
         raise StartError(_failure(backend, problem)) from problem
 
 
+def how_to_install() -> str:
+    """The sentence on how to get OpenGL here: with root, and where there is a wheel without."""
+    if platform.system() != "Linux":
+        return "Update the graphics driver: OpenGL is part of it."
+    text = "Install software rendering with `apt-get install libegl1 libgl1` or `apt-get install libosmesa6`"
+    if osmesa_wheel.is_offered() and osmesa_wheel.library_folder() is None:
+        text += f", or without root `{osmesa_wheel.HOW_TO_INSTALL}`"
+    return f"{text}."
+
+
 def _failure(backend: str, problem: Exception) -> str:
     reason = " ".join(str(problem).split()) or type(problem).__name__
     return (
-        f"OpenGL backend {backend!r} does not work here ({reason}). {_HOW_TO_INSTALL}"
+        f"OpenGL backend {backend!r} does not work here ({reason}). {how_to_install()}"
         f" Or unset {VARIABLE} to have a backend chosen."
     )
 
@@ -155,6 +206,6 @@ def _failure(backend: str, problem: Exception) -> str:
 def _disabled_message() -> str:
     setting = os.environ.get(VARIABLE, "").strip()
     if setting.lower() in _OFF:
-        return f"rendering is off: {VARIABLE}={setting}. Unset it to have a backend chosen. {_HOW_TO_INSTALL}"
-    reasons = "; ".join(f"{backend}: {gl_problem(backend)}" for backend in ("egl", "osmesa"))
-    return f"no OpenGL backend works here ({reasons}). {_HOW_TO_INSTALL}"
+        return f"rendering is off: {VARIABLE}={setting}. Unset it to have a backend chosen. {how_to_install()}"
+    reasons = "; ".join(f"{backend}: {gl_problem(backend)}" for backend in CANDIDATES)
+    return f"no OpenGL backend works here ({reasons}). {how_to_install()}"
