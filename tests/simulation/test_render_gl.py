@@ -38,14 +38,19 @@ DRAWN = "from __future__ import annotations\nfrom typing import Any\n" + inspect
 
 
 def run_python(code: str, **environ: str | None) -> subprocess.CompletedProcess[str]:
-    variables = {key: value for key, value in os.environ.items() if key not in (gl.VARIABLE, "PYOPENGL_PLATFORM")}
+    variables = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in (gl.VARIABLE, gl.OSMESA_VARIABLE, "PYOPENGL_PLATFORM")
+    }
     variables |= {key: value for key, value in environ.items() if value is not None}
     return subprocess.run([sys.executable, "-c", code], env=variables, capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize("asked", ["osmesa", "egl", "glfw"])
 def test_the_users_backend_survives(asked: str) -> None:
-    assert gl.choose_gl({gl.VARIABLE: asked}) == asked
+    assert gl.choose_gl({gl.VARIABLE: asked, gl.OSMESA_VARIABLE: "system"}) == asked
+    assert gl.gl_variables(asked)[gl.VARIABLE] == asked
 
 
 @pytest.mark.parametrize("asked", ["disable", "disabled", "off", "0"])
@@ -60,10 +65,17 @@ def test_an_unknown_backend_is_refused_with_what_to_do() -> None:
 
 @pytest.mark.parametrize(
     ("working", "chosen"),
-    [({"egl", "osmesa"}, "egl"), ({"osmesa"}, "osmesa"), (set(), gl.DISABLED)],
-    ids=["both", "osmesa only", "none"],
+    [
+        ({"egl", "osmesa", "osmesa-wheel"}, "egl"),
+        ({"osmesa", "osmesa-wheel"}, "osmesa"),
+        ({"osmesa-wheel"}, "osmesa-wheel"),
+        (set(), gl.DISABLED),
+    ],
+    ids=["all", "no EGL", "the wheel only", "none"],
 )
-def test_egl_is_tried_before_osmesa(working: set[str], chosen: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_system_has_is_tried_before_the_wheel(
+    working: set[str], chosen: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gl, "gl_problem", lambda backend: None if backend in working else "missing library")
     monkeypatch.setattr(platform, "system", lambda: "Linux")
     assert gl.choose_gl({}) == chosen
@@ -80,14 +92,14 @@ def test_where_nothing_works_the_first_picture_names_the_reasons_and_what_to_ins
 
 
 def test_a_backend_that_hangs_counts_as_one_that_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gl, "_PROBE", "import time; time.sleep(60)")
-    monkeypatch.setattr(gl, "_PROBE_SECONDS", 0.2)
-    assert gl.gl_problem.__wrapped__("egl") == "no picture within 0.2 s"
+    monkeypatch.setattr(gl, "_PROBE_SECONDS", 0.001)
+    assert gl.probe_gl.__wrapped__("egl").problem == "no picture within 0.001 s"
 
 
-def test_a_backend_whose_probe_dies_is_reported_with_its_last_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gl, "_PROBE", "raise ImportError('libEGL.so.1 is missing')")
-    assert gl.gl_problem.__wrapped__("egl") == "ImportError: libEGL.so.1 is missing"
+def test_a_backend_whose_probe_dies_is_reported_with_its_last_line() -> None:
+    problem = gl.probe_gl.__wrapped__("nonsense").problem
+    assert problem is not None
+    assert "OpenGL backend 'nonsense' does not work here" in problem
 
 
 def test_importing_the_renderer_sets_nothing() -> None:
@@ -125,7 +137,7 @@ try:
 except StartError as problem:
     print(problem)
 """
-    done = run_python(code, MUJOCO_GL="osmesa", PYTHONPATH=str(tmp_path))
+    done = run_python(code, MUJOCO_GL="osmesa", RBENCH_OSMESA="system", PYTHONPATH=str(tmp_path))
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith("OpenGL backend 'osmesa' does not work here ('NoneType' object")
     assert "apt-get install libegl1 libgl1" in done.stdout
