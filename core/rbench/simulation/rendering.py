@@ -130,6 +130,7 @@ class _Canvas:
         mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN.value, self.context)
         # Depth 0 at infinity keeps float precision where it is needed.
         self.context.readDepthMap = mujoco.mjtDepthMap.mjDEPTH_ZEROFAR
+        self.context.shadowClip = profile.shadow_reach
         self.scene = mujoco.MjvScene(model, maxgeom=2 * model.ngeom + 100)
         self._shadows = profile.shadow_size > 0
         self._option = _what_is_shown()
