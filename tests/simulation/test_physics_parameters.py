@@ -192,6 +192,19 @@ def test_an_unknown_robot_is_refused(tabletop: SceneDescription) -> None:
         compile_scene(unknown, render_profile("fast"))
 
 
+def test_what_mujoco_cannot_build_is_refused_with_its_reason(tabletop: SceneDescription) -> None:
+    flat = replace(tabletop.objects[0], size=(0.05, 0.05, 0.0))
+    with pytest.raises(UsageError, match=r"cannot build it .*check sizes and masses"):
+        compile_scene(tabletop.with_object(flat), render_profile("fast"))
+
+
+@pytest.mark.parametrize("home", [(0.0,) * 7, (0.0,) * 6, (9.0, -0.8, 0.0, -2.4, 0.0, 1.6, 0.8)])
+def test_an_impossible_home_is_refused(world: MujocoWorld, tabletop: SceneDescription, home: tuple[float, ...]) -> None:
+    scene = replace(tabletop, robot=replace(tabletop.robot, home=home))
+    with pytest.raises(UsageError, match=r"robot home .* is not possible; give 7 joint angles"):
+        world.reset(Setup(scene, ""), control_rate=20, cameras={})
+
+
 def _unit(direction: tuple[float, float, float]) -> tuple[float, float, float]:
     vector = np.array(direction) / np.linalg.norm(direction)
     return (float(vector[0]), float(vector[1]), float(vector[2]))

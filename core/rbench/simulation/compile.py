@@ -15,7 +15,7 @@ from functools import lru_cache
 
 import mujoco
 
-from rbench.errors import UsageError
+from rbench.errors import UsageError, one_line
 from rbench.geometry import IDENTITY_POSE
 from rbench.scene import MATTE, Camera, Headlight, Light, Receptacle, SceneDescription, SceneObject
 from rbench.simulation import panda
@@ -69,7 +69,7 @@ def compile_scene(scene: SceneDescription, profile: RenderProfile) -> CompiledSc
     The structure is compiled once a process; later calls copy the compiled model.
 
     Raises:
-        UsageError: an unknown robot, or a name that is given twice.
+        UsageError: an unknown robot, a name that is given twice, an impossible size or mass.
     """
     compiled = _compiled(structure_of(scene), profile)
     return replace(compiled, model=copy.copy(compiled.model))
@@ -118,7 +118,11 @@ def _compiled(structure: SceneDescription, profile: RenderProfile) -> CompiledSc
     for light in structure.lights:
         kind = mujoco.mjtLightType.mjLIGHT_DIRECTIONAL if light.directional else mujoco.mjtLightType.mjLIGHT_SPOT
         spec.worldbody.add_light(name=light.name, type=kind, castshadow=light.shadow, cutoff=80, exponent=1)
-    return _with_tables(spec.compile(), structure)
+    try:
+        model = spec.compile()
+    except ValueError as problem:
+        raise UsageError(f"scene: MuJoCo cannot build it ({one_line(problem)}); check sizes and masses") from problem
+    return _with_tables(model, structure)
 
 
 def _check_names(structure: SceneDescription) -> None:

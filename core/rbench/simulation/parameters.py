@@ -13,6 +13,7 @@ from typing import Any
 import mujoco
 import numpy as np
 
+from rbench.errors import UsageError
 from rbench.geometry import Array, Pose, quaternion, vec3
 from rbench.scene import (
     Camera,
@@ -28,14 +29,20 @@ from rbench.scene import (
 from rbench.simulation.cameras import read_optics, write_optics
 from rbench.simulation.compile import CompiledScene, FreeBody, free_bodies
 from rbench.simulation.control import finger_width, gripper_of
+from rbench.simulation.panda import LOWER, UPPER
 from rbench.simulation.solids import read_receptacle, read_solid
 from rbench.simulation.surroundings import read_background, read_surface, read_table
 from rbench.world_state import FLOOR
 
 
 def write_parameters(compiled: CompiledScene, data: mujoco.MjData, scene: SceneDescription) -> None:
-    """Write colours, materials, friction, cameras and lights into the model, and poses and joints into the data."""
+    """Write colours, materials, friction, cameras and lights into the model, and poses and joints into the data.
+
+    Raises:
+        UsageError: the robot's home is not seven joint angles within their limits.
+    """
     model = compiled.model
+    _check_home(scene.robot)
     for item in free_bodies(scene):
         body = compiled.bodies[item.name]
         _write_look(model, body, item.color, item.material)
@@ -79,6 +86,17 @@ def read_scene(compiled: CompiledScene, data: mujoco.MjData, asked: SceneDescrip
         background=read_background(model),
         work_area=asked.work_area,
     )
+
+
+def _check_home(robot: Robot) -> None:
+    inside = len(robot.home) == len(LOWER) and all(
+        low <= angle <= high for low, angle, high in zip(LOWER, robot.home, UPPER, strict=True)
+    )
+    if not inside or not 0.0 <= robot.gripper <= 1.0:
+        raise UsageError(
+            f"scene: robot home {robot.home} with gripper {robot.gripper} is not possible; give {len(LOWER)} joint"
+            f" angles between {LOWER} and {UPPER} rad, and a gripper from 0 (open) to 1 (closed)"
+        )
 
 
 def _write_look(model: mujoco.MjModel, body: FreeBody, color: Color, material: Material) -> None:
