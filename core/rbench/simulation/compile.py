@@ -147,7 +147,7 @@ def _set_options(spec: mujoco.MjSpec, structure: SceneDescription, profile: Rend
     # inertia, several times smaller than that of a stiffly controlled wrist: with them a held object crept 4 mm on a
     # lift of 0.2 m, ten times as much, at the same speed of simulation.
     option.integrator = mujoco.mjtIntegrator.mjINT_DISCRETE
-    # With pyramidal friction cones grasps slip; with less stiff friction (10) a held pyramid sinks by 2 mm a second.
+    # With pyramidal friction cones grasps slip; with less stiff friction (10) a held pyramid sinks by 1 mm a second.
     option.cone = mujoco.mjtCone.mjCONE_ELLIPTIC
     option.impratio = 100.0
     spec.visual.quality.shadowsize = profile.shadow_size
