@@ -35,6 +35,8 @@ _ANY = ("", "enable", "enabled", "on", "true", "1")
 _KNOWN = ("egl", "osmesa", "glfw", "glx", "wgl", "cgl")
 #: Tried in this order: what uses a GPU first, then what belongs to the system.
 CANDIDATES = ("egl", "osmesa", OSMESA_WHEEL)
+#: What PyOpenGL looks for; it goes on with None where that is missing.
+_LIBRARIES = {"egl": "libEGL.so.1 or libGL.so.1", "osmesa": "libOSMesa.so"}
 #: A driver that never answers (seen with several contexts on one GPU) counts as one that does not work.
 _PROBE_SECONDS = 60
 
@@ -147,6 +149,8 @@ def use_gl(backend: str) -> None:
         if backend == OSMESA_WHEEL:
             osmesa_wheel.activate()
         importlib.import_module("mujoco")
+    except StartError:
+        raise
     except Exception as problem:  # PyOpenGL raises whatever it likes when a library is missing
         raise StartError(_failure(backend, problem)) from problem
 
@@ -195,17 +199,24 @@ def how_to_install() -> str:
     return f"{text}."
 
 
+def failure_reason(backend: str, problem: BaseException) -> str:
+    """Why a backend failed, in a few words: what PyOpenGL raises says little to anybody."""
+    if isinstance(problem, AttributeError) and "'NoneType'" in str(problem) and backend in _LIBRARIES:
+        return f"{_LIBRARIES[backend]} cannot be loaded"
+    return one_line(problem)
+
+
 def _failure(backend: str, problem: Exception) -> str:
-    reason = " ".join(str(problem).split()) or type(problem).__name__
     return (
-        f"OpenGL backend {backend!r} does not work here ({reason}). {how_to_install()}"
+        f"OpenGL backend {backend!r} does not work here ({failure_reason(backend, problem)}). {how_to_install()}"
         f" Or unset {VARIABLE} to have a backend chosen."
     )
 
 
 def _disabled_message() -> str:
+    # A worker cannot tell whether the user or `use_gl` switched rendering off, but what would work here says it.
     setting = os.environ.get(VARIABLE, "").strip()
-    if setting.lower() in _OFF:
-        return f"rendering is off: {VARIABLE}={setting}. Unset it to have a backend chosen. {how_to_install()}"
+    if platform.system() != "Linux" or any(gl_problem(backend) is None for backend in CANDIDATES):
+        return f"rendering is off: {VARIABLE}={setting}. Unset {VARIABLE} to have a backend chosen."
     reasons = "; ".join(f"{backend}: {gl_problem(backend)}" for backend in CANDIDATES)
     return f"no OpenGL backend works here ({reasons}). {how_to_install()}"

@@ -1,6 +1,6 @@
 """A first picture with one OpenGL backend, in a process of its own: `python -m rbench.simulation.gl_probe egl`.
 
-Prints what drew it as a JSON object; ends with a traceback when nothing did.
+Prints what drew it as a JSON object, or ends with the reason on stderr.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
+from rbench.errors import StartError
 from rbench.simulation import gl
 
 _SIZE = 32
@@ -22,9 +23,12 @@ _SCENE = """
 
 def main(backend: str) -> None:
     """Draw with a backend and print `{"vendor", "renderer", "version"}`."""
-    gl.use_gl(backend)
-    context = gl.make_context()
-    context.make_current()
+    try:
+        gl.use_gl(backend)
+        context = gl.make_context()
+        context.make_current()
+    except StartError as problem:
+        sys.exit(str(problem) if problem.__cause__ is None else gl.failure_reason(backend, problem.__cause__))
     # The backend is chosen now; MuJoCo reads the choice when it is imported.
     import mujoco
     import numpy as np
