@@ -157,6 +157,8 @@ def _set_options(spec: mujoco.MjSpec, structure: SceneDescription, profile: Rend
     spec.stat.extent = 1.0
     spec.stat.center = structure.table.center
     spec.visual.map.znear, spec.visual.map.zfar = 0.01, 20.0
+    # Far away the endless floor fades into this colour: the background's, so that no bright band stands on the horizon.
+    spec.visual.rgba.haze = (*(c / 255 for c in structure.background.color), 1.0)
 
 
 def _with_tables(model: mujoco.MjModel, structure: SceneDescription) -> CompiledScene:
