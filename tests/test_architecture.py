@@ -135,7 +135,7 @@ def test_start_up_imports_nothing_heavy(arguments: list[str]) -> None:
         "import sys\n"
         "from rbench.cli import main\n"
         f"code = main({arguments!r})\n"
-        "libraries = ('mujoco', 'torch', 'pydantic', 'scipy', 'trimesh', 'gymnasium_robotics')\n"
+        "libraries = ('mujoco', 'torch', 'pydantic', 'scipy', 'gymnasium_robotics')\n"
         "heavy = [m for m in libraries if m in sys.modules]\n"
         "parts = [m for m in sys.modules if m.startswith('rbench_') and '.' in m]\n"
         "implementation = [m for m in parts if not m.endswith('.plugin')]\n"
