@@ -9,12 +9,16 @@ from typing import Any
 from rbench.action import ACTION_KINDS
 from rbench.errors import AgentError, RbenchError, StartError, UsageError
 from rbench.interfaces.agent import Agent, AgentContext, AgentManifest
+from rbench.interfaces.vision import VisionModel
 from rbench.interfaces.wrapper import Wrapper
 from rbench.plugins.catalog import Catalog, CatalogEntry
 from rbench.plugins.trial import trial_entry
 from rbench.results.manifest import Options, PartUsed
 from rbench.running.description import Part, RunDescription
 from rbench.suites.suite import Suite
+
+#: The vision model of a run that needs one and names none.
+DEFAULT_VISION = "opencv"
 
 
 @dataclass(frozen=True)
@@ -51,26 +55,50 @@ def resolve(catalog: Catalog, kind: str, part: Part) -> Resolved:
 
 @dataclass(frozen=True)
 class ResolvedAgent:
-    """The agent and its wrappers, outermost first, with the vision model of the run."""
+    """The agent and its wrappers, outermost first, with the vision models that they ask.
+
+    Attributes:
+        vision: the vision model of the run.
+        own_vision: for the agent and each wrapper in turn, the model that its option `vision` names instead.
+    """
 
     agent: Resolved
     wrappers: tuple[Resolved, ...]
     vision: Resolved | None
+    own_vision: tuple[Resolved | None, ...] = ()
 
     @property
     def distributions(self) -> tuple[str, ...]:
         """The distributions that are used."""
-        parts = [self.agent, *self.wrappers, *([self.vision] if self.vision else [])]
-        return tuple(dict.fromkeys(p.entry.distribution for p in parts))
+        parts = [self.agent, *self.wrappers, self.vision, *self.own_vision]
+        return tuple(dict.fromkeys(p.entry.distribution for p in parts if p is not None))
 
 
 def resolve_agent(catalog: Catalog, description: RunDescription) -> ResolvedAgent:
-    """Find everything the agent is made of."""
+    """Find everything the agent is made of.
+
+    A part that has an option `vision` asks questions: it is given the run's vision model, or the one that the option
+    names (with `vision_options`). When the run names none, such a part is given the embedded one.
+    """
+    agent = resolve(catalog, "agent", description.agent)
+    wrappers = tuple(resolve(catalog, "wrapper", part) for part in description.wrappers)
+    own = tuple(_own_vision(part.options) for part in (agent, *wrappers))
+    vision = description.vision
+    if vision is None and any(
+        hasattr(part.options, "vision") and named is None for part, named in zip((agent, *wrappers), own, strict=True)
+    ):
+        vision = Part(DEFAULT_VISION)
     return ResolvedAgent(
-        agent=resolve(catalog, "agent", description.agent),
-        wrappers=tuple(resolve(catalog, "wrapper", part) for part in description.wrappers),
-        vision=resolve(catalog, "vision-model", description.vision) if description.vision else None,
+        agent=agent,
+        wrappers=wrappers,
+        vision=resolve(catalog, "vision-model", vision) if vision else None,
+        own_vision=tuple(resolve(catalog, "vision-model", named) if named else None for named in own),
     )
+
+
+def _own_vision(options: Any) -> Part | None:
+    name = getattr(options, "vision", None)
+    return Part(name, getattr(options, "vision_options", {})) if name else None
 
 
 def build_agent(parts: ResolvedAgent) -> Agent:
@@ -81,14 +109,21 @@ def build_agent(parts: ResolvedAgent) -> Agent:
     """
     name = parts.agent.part.name
     try:
-        vision = parts.vision.entry.load()(parts.vision.options) if parts.vision else None
-        contexts = [AgentContext(vision=vision, logger=logging.getLogger(f"rbench.agent.{name}"))]
+        logger = logging.getLogger(f"rbench.agent.{name}")
+        run_vision = _vision_model(parts.vision)
+        own = [_vision_model(model) for model in parts.own_vision] or [None] * (1 + len(parts.wrappers))
         wrappers = [(w, w.entry.load()) for w in parts.wrappers]
-        for wrapper, cls in wrappers:
-            contexts.append(cls.wrap_context(wrapper.options, contexts[-1]))
-        agent: Agent = parts.agent.entry.load()(parts.agent.options, contexts[-1])
-        for (wrapper, cls), context in zip(reversed(wrappers), reversed(contexts[:-1]), strict=True):
-            agent = cls(wrapper.options, context, agent)
+
+        def context(vision: VisionModel | None, depth: int) -> AgentContext:
+            """The context behind the `depth` outermost wrappers: each may put a model of its own around the model."""
+            result = AgentContext(vision=vision or run_vision, logger=logger)
+            for wrapper, cls in wrappers[:depth]:
+                result = cls.wrap_context(wrapper.options, result)
+            return result
+
+        agent: Agent = parts.agent.entry.load()(parts.agent.options, context(own[0], len(wrappers)))
+        for depth, (wrapper, cls) in reversed(list(enumerate(wrappers))):
+            agent = cls(wrapper.options, context(own[1 + depth], depth), agent)
     except RbenchError:
         raise
     except Exception as problem:
@@ -98,6 +133,13 @@ def build_agent(parts: ResolvedAgent) -> Agent:
         ) from problem
     _check_manifest(agent.manifest, name)
     return agent
+
+
+def _vision_model(resolved: Resolved | None) -> VisionModel | None:
+    if resolved is None:
+        return None
+    model: VisionModel = resolved.entry.load()(resolved.options)
+    return model
 
 
 def effective_manifest(agent: Agent) -> AgentManifest:
