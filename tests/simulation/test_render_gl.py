@@ -93,7 +93,7 @@ def test_where_nothing_works_the_first_picture_names_the_reasons_and_what_to_ins
 
 def test_a_backend_that_hangs_counts_as_one_that_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gl, "_PROBE_SECONDS", 0.001)
-    assert gl.probe_gl.__wrapped__("egl").problem == "no picture within 0.001 s"
+    assert gl.probe_gl.__wrapped__("egl").problem == "no answer within 0.001 s"
 
 
 def test_a_backend_whose_probe_dies_is_reported_with_its_last_line() -> None:

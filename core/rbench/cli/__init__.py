@@ -31,6 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "status": ("rbench.cli.status:command", "How far a run is."),
     "report": ("rbench.cli.report:command", "Tables of one or several runs, also half-finished ones."),
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
+    "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),
     "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte."),
 }
 

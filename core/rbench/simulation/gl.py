@@ -9,11 +9,8 @@ without OpenGL can do everything but render.
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import platform
-import subprocess
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -21,6 +18,7 @@ from typing import Any
 
 from rbench.errors import StartError, did_you_mean, one_line
 from rbench.simulation import osmesa_wheel
+from rbench.simulation.child_process import module_answer
 
 VARIABLE = "MUJOCO_GL"
 #: Where OSMesa comes from: `system` or `wheel`. Empty: from the system if it works there.
@@ -104,24 +102,10 @@ def probe_gl(backend: str) -> GlProbe:
     """A first picture with a backend, in a child process: a driver that crashes or hangs harms nobody."""
     if backend == OSMESA_WHEEL and osmesa_wheel.library_folder() is None:
         return GlProbe(f"{osmesa_wheel.DISTRIBUTION} is not installed")
-    environ = {key: value for key, value in os.environ.items() if key != "PYOPENGL_PLATFORM"} | gl_variables(backend)
-    try:
-        done = subprocess.run(
-            [sys.executable, "-P", "-m", "rbench.simulation.gl_probe", backend],
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_PROBE_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return GlProbe(f"no picture within {_PROBE_SECONDS} s")
-    lines = (done.stdout if done.returncode == 0 else done.stderr).strip().splitlines()
-    if done.returncode == 0:
-        return GlProbe(**json.loads(lines[-1]))
-    return GlProbe(lines[-1] if lines else f"the test picture ended with exit status {done.returncode}")
+    drawn_by, problem = module_answer(
+        "rbench.simulation.gl_probe", backend, environ=gl_variables(backend), seconds=_PROBE_SECONDS
+    )
+    return GlProbe(problem) if drawn_by is None else GlProbe(**drawn_by)
 
 
 def gl_variables(backend: str) -> dict[str, str]:
