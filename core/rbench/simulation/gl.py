@@ -30,7 +30,7 @@ OSMESA_WHEEL = "osmesa-wheel"
 
 _OFF = ("disable", "disabled", "off", "false", "0")
 _ANY = ("", "enable", "enabled", "on", "true", "1")
-_KNOWN = ("egl", "osmesa", "glfw", "glx", "wgl", "cgl")
+_KNOWN = ("egl", "osmesa", OSMESA_WHEEL, "glfw", "glx", "wgl", "cgl")
 #: Tried in this order: what uses a GPU first, then what belongs to the system.
 CANDIDATES = ("egl", "osmesa", OSMESA_WHEEL)
 #: What PyOpenGL looks for; it goes on with None where that is missing.
