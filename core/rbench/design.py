@@ -86,6 +86,7 @@ class Design:
 
     Attributes:
         planned: for each dimension the number of episodes that this run planned.
+        groups: for each factor that has any, the group of its levels (colour families), for summaries by group.
     """
 
     suite: str
@@ -94,3 +95,4 @@ class Design:
     baselines: Mapping[str, str]
     seeds: Literal["shared", "independent"] = "shared"
     planned: Mapping[str, int] = field(default_factory=dict)
+    groups: Mapping[str, Mapping[str, str]] = field(default_factory=dict)

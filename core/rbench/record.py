@@ -95,6 +95,15 @@ class EpisodeRecord:
     def from_plain(data: Mapping[str, Any]) -> EpisodeRecord:
         return from_plain(EpisodeRecord, data)
 
+    @staticmethod
+    def from_stored(data: Mapping[str, Any]) -> EpisodeRecord:
+        """Rebuild what `to_plain` returned, from a place that nobody else writes to: unchecked, four times as fast."""
+        fields: dict[str, Any] = dict(data)
+        fields["jitter"] = {name: Jitter(**jitter) for name, jitter in data["jitter"].items()}
+        fields["events"] = tuple(Event(**event) for event in data["events"])
+        fields["hashes"] = Hashes(**data["hashes"])
+        return EpisodeRecord(**fields)
+
 
 def identical(a: EpisodeRecord, b: EpisodeRecord) -> bool:
     """Whether two records agree in everything but `timing`."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -18,9 +19,12 @@ class Factor(ABC):
 
     `tolerance` is the largest difference between `read_back` and a level's value that still counts as
     equal (0 for text and counts); its unit is that of the value.
+
+    `groups` names the group of a level (its colour family, say), for summaries by group; levels need not have one.
     """
 
     tolerance: float = 0.0
+    groups: Mapping[str, str] = MappingProxyType({})
 
     @abstractmethod
     def levels(self) -> Sequence[Level]:

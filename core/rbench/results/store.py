@@ -158,7 +158,7 @@ class EpisodeStore:
         position, end = 0, self.last_position() if through is None else through
         while rows := self._rows(f"{query} ORDER BY position LIMIT {_BATCH}", position, end):
             for position, text in rows:  # noqa: B007 - the last position is where the next batch starts
-                yield EpisodeRecord.from_plain(json.loads(text))
+                yield EpisodeRecord.from_stored(json.loads(text))
 
     def record(self, episode: str) -> EpisodeRecord:
         """The record of one episode.

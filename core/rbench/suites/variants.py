@@ -106,6 +106,7 @@ class RecursiveVariantTaskManager:
         """
         chosen = tuple(self._suite.dimensions if dimensions is None else dimensions)
         used = {name for dimension in chosen for name in dimension.contexts}
+        groups = {name: self._groups(name, chosen) for dimension in chosen for name in dimension.factors}
         contexts: list[Context] = [context for context in self._suite.contexts if context.name in used]
         if BASE in used and all(context.name != BASE for context in contexts):
             contexts.append(self._suite.context(BASE))
@@ -116,7 +117,14 @@ class RecursiveVariantTaskManager:
             baselines=dict(self._baselines),
             seeds=self._suite.protocol.seeds,
             planned=dict(planned),
+            groups={name: found for name, found in groups.items() if found},
         )
+
+    def _groups(self, factor: str, dimensions: Sequence[Dimension]) -> dict[str, str]:
+        """The groups of the levels that the dimensions use of a factor."""
+        known = self._suite.factors[factor].factor.groups
+        used = {level for dimension in dimensions for level in dimension.levels.get(factor, ())}
+        return {level: group for level, group in known.items() if level in used}
 
     @cached_property
     def _baselines(self) -> dict[str, str]:
