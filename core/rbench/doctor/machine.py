@@ -51,8 +51,9 @@ def check_cores() -> Check:
 def check_threads(environ: Mapping[str, str]) -> Check:
     """How many threads numerical libraries and software OpenGL may start in each worker."""
     cores = int(host()["cores"] or 1)
-    unset = {"OMP_NUM_THREADS": "not set", "OPENBLAS_NUM_THREADS": "not set", "LP_NUM_THREADS": "not set, so 0"}
-    detail = ", ".join(f"{key}={environ[key]}" if key in environ else f"{key} {text}" for key, text in unset.items())
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "LP_NUM_THREADS")
+    given = ", ".join(f"{name}={environ[name]}" for name in names if name in environ)
+    detail = given or "none is set, so each worker computes and draws in one thread"
     drawing = environ.get("LP_NUM_THREADS", "0").strip()
     if drawing.isdigit() and int(drawing) > 1 and cores > 1:
         return Check(
