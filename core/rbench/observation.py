@@ -15,6 +15,7 @@ from rbench.scene import SceneDescription
 from rbench.world_state import WorldState
 
 Channel = Literal["rgb", "depth"]
+Draw = Callable[[Channel], npt.NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class CameraView:
         request: CameraRequest,
         intrinsics: Intrinsics,
         extrinsics: Callable[[], Array],
-        render: Callable[[Channel], npt.NDArray[Any]],
+        render: Draw,
     ) -> None:
         self.name = name
         self.height = request.height
@@ -70,6 +71,10 @@ class CameraView:
         self._render = render
         self._images: dict[Channel, npt.NDArray[Any]] = {}
         self._pose: Array | None = None
+
+    def watch(self, around: Callable[[Draw], Draw]) -> None:
+        """Let `around(draw)` draw from now on: how the host times what is drawn, and notices when it fails."""
+        self._render = around(self._render)
 
     @property
     def rgb(self) -> npt.NDArray[np.uint8]:
@@ -190,6 +195,7 @@ __all__ = [
     "CameraView",
     "Cameras",
     "Channel",
+    "Draw",
     "GroundTruth",
     "Intrinsics",
     "Observation",

@@ -38,7 +38,7 @@ class Ran:
 def rbench_command(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Callable[..., Ran]:
-    """Calls `rbench ARGUMENTS`; a `run` without --out gets one below tmp_path."""
+    """Calls `rbench ARGUMENTS`; a `run` without --out gets one below tmp_path, and is serial unless told otherwise."""
     monkeypatch.chdir(HERE)
     number = 0
 
@@ -50,6 +50,9 @@ def rbench_command(
             number += 1
             directory = tmp_path / f"run-{number}"
             words += ["--out", str(directory)]
+        if words[0] == "run" and "--executor" not in words:
+            # In this process: no start-up a run, and wrong use is met before any worker starts anyway.
+            words += ["--executor", "serial"]
         code = main(words)
         printed = capsys.readouterr()
         return Ran(code, printed.out, printed.err, directory)

@@ -69,7 +69,7 @@ def _run_in_process(directory: Path, hash_seed: str) -> list[dict[str, Any]]:
     environment = {**os.environ, "PYTHONHASHSEED": hash_seed}
     done = subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr
-    return list(rbench.open_run(directory).episodes())
+    return sorted(rbench.open_run(directory).episodes(), key=lambda e: e.episode)
 
 
 def test_the_same_plan_gives_identical_records_under_two_hash_seeds(tmp_path: Path) -> None:
@@ -167,4 +167,6 @@ def test_a_run_directory_is_not_written_over(rbench_command: Callable[..., Any],
 def test_python_runs_like_the_command_line(tmp_path: Path, rbench_command: Callable[..., Any]) -> None:
     run = rbench.run("roboview-bias", agent="agents_under_test:GivesUp", limit=3, out=tmp_path / "api")
     ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:GivesUp", "--limit", "3")
-    assert all(identical(a, b) for a, b in zip(run.episodes(), ran.episodes, strict=True))
+    by_id = {e.episode: e for e in run.episodes()}
+    assert len(by_id) == len(ran.episodes) == 3
+    assert all(identical(by_id[e.episode], e) for e in ran.episodes)

@@ -111,7 +111,7 @@ def test_state_that_was_written_stays(run_directory: RunDirectory, state: str) -
 
 def test_only_one_writer_at_a_time(run_directory: RunDirectory) -> None:
     second = open_run(run_directory.path)
-    with pytest.raises(StartError, match="being written by another process"):
+    with pytest.raises(StartError, match="being written by process"):
         second.store()
     run_directory.close()
     assert second.store() is second.store()

@@ -152,7 +152,7 @@ def test_unknown_episode_is_named_with_near_ones(store: EpisodeStore, record: Re
 
 
 def test_a_second_writer_is_refused_and_readers_are_not(store: EpisodeStore, record: Record) -> None:
-    with pytest.raises(StartError, match="being written by another process"):
+    with pytest.raises(StartError, match="being written by process"):
         EpisodeStore.open(store.path)
     store.append(record(0), b"")
     with EpisodeStore.open(store.path, readonly=True) as reader:

@@ -28,6 +28,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "instances": ("rbench.cli.instances:command", "The instances of a suite, one a line."),
     "render": ("rbench.cli.render:command", "What an agent would see of an instance, as a picture."),
     "run": ("rbench.cli.run:command", "Run an agent over a suite; ends with the table."),
+    "resume": ("rbench.cli.resume:command", "Go on with a run that ended early; runs exactly what is missing."),
     "status": ("rbench.cli.status:command", "How far a run is."),
     "report": ("rbench.cli.report:command", "Tables of one or several runs, also half-finished ones."),
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),

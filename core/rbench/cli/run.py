@@ -3,80 +3,58 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import click
 
-from rbench.cli.progress import RunProgress
-from rbench.cli.values import parse_options, parse_wrapper_options
+from rbench.cli.configuration import wishes
+from rbench.cli.dry_run import print_dry_run
+from rbench.cli.sessions import run_to_the_end
 from rbench.plugins.catalog import build_catalog
-from rbench.reporting.summary import summarise
-from rbench.reporting.terminal import print_report
 from rbench.results.run_directory import RunDirectory
-from rbench.running.description import Part, RunDescription
-from rbench.running.plan import Selection
-from rbench.running.run import execute, prepare
+from rbench.running.executors import EXECUTORS
+from rbench.running.run import prepare
 
 
 @click.command("run")
-@click.argument("suite")
-@click.option("--agent", required=True, help="Name of an agent, or module:attribute.")
-@click.option("-o", "options", multiple=True, metavar="KEY=VALUE", help="Option of the agent; @FILE.toml gives many.")
+@click.argument("suite", required=False)
+@click.option("--agent", metavar="NAME", help="Name of an agent, or module:attribute.")
+@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the agent; @FILE.toml: many.")
 @click.option("--wrap", "wrappers", multiple=True, metavar="WRAPPER", help="Wrap the agent; outermost first.")
-@click.option("-w", "wrapper_options", multiple=True, metavar="WRAPPER.KEY=VALUE", help="Option of a wrapper.")
+@click.option(
+    "-w", "--wrapper-option", "wrapper_options", multiple=True, metavar="WRAPPER.KEY=VALUE", help="Of a wrapper."
+)
 @click.option("--vision", metavar="NAME", help="Vision model of the run.")
-@click.option("-v", "vision_options", multiple=True, metavar="KEY=VALUE", help="Option of the vision model.")
-@click.option("--dimension", "dimensions", multiple=True, metavar="D", help="Only this dimension; repeatable.")
+@click.option(
+    "-v", "--vision-option", "vision_options", multiple=True, metavar="KEY=VALUE", help="Of the vision model."
+)
+@click.option("--dimension", multiple=True, metavar="D", help="Only this dimension; repeatable.")
 @click.option("--instances", multiple=True, metavar="GLOB", help="Only instances whose id matches; repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many episodes: a fair sample of the plan.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Repeats of every instance, grids included.")
 @click.option("--preset", metavar="NAME", help="A part of the suite that it names itself, such as quick.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="The run seed.")
-@click.option("--out", type=click.Path(path_type=Path), metavar="DIR", help="Run directory; must not exist yet.")
-def command(
-    suite: str,
-    agent: str,
-    options: tuple[str, ...],
-    wrappers: tuple[str, ...],
-    wrapper_options: tuple[str, ...],
-    vision: str | None,
-    vision_options: tuple[str, ...],
-    dimensions: tuple[str, ...],
-    instances: tuple[str, ...],
-    limit: int | None,
-    repeats: int | None,
-    preset: str | None,
-    seed: int,
-    out: Path | None,
-) -> int:
+@click.option("--seed", type=click.IntRange(min=0), help="The run seed; default 0.")
+@click.option("--workers", type=click.IntRange(min=1), help="Episodes at once; default one for each usable core.")
+@click.option("--executor", type=click.Choice(list(EXECUTORS)), help="Where episodes run; changes no record.")
+@click.option("--out", type=click.Path(), metavar="DIR", help="Run directory; must not exist yet.")
+@click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="TOML with the words of these options, or the manifest.json of another run. Options given here win.",
+)
+@click.option("--dry-run", is_flag=True, help="Say what it would take, from a probe of three episodes; write nothing.")
+def command(config: Path | None, dry_run: bool, **said: Any) -> int:
     """Run an agent over SUITE and print its table.
 
-    Every finished episode is on disk before it counts. The last line names the run directory.
+    Every finished episode is on disk before it counts; `rbench resume` goes on with a run that was ended in whatever
+    way. The last line names the run directory.
     """
-    by_wrapper = parse_wrapper_options(wrapper_options, wrappers)
-    description = RunDescription(
-        suite=suite,
-        agent=_part(agent, parse_options(options, "-o")),
-        wrappers=tuple(_part(name, by_wrapper[name]) for name in wrappers),
-        vision=_part(vision, parse_options(vision_options, "-v")) if vision else None,
-        selection=Selection(dimensions=dimensions, instances=instances, limit=limit, repeats=repeats, preset=preset),
-        seed=seed,
-    )
+    wanted = wishes(config, **said)
     catalog = build_catalog()
-    prepared = prepare(catalog, description)
-    directory = RunDirectory.create(out, prepared.manifest)
-    try:
-        with directory, RunProgress(prepared.plan.count) as progress:
-            execute(prepared, directory, progress.advance)
-    except BaseException:
-        click.echo(f"run directory: {directory.path}", err=True)
-        raise
-    summary = summarise(directory, catalog)
-    print_report([summary])
-    click.echo(f"run directory: {directory.path}")
-    counts = summary["counts"]
-    return 1 if counts["agent_error"] + counts["unstable"] + counts["infrastructure_error"] else 0
-
-
-def _part(name: str, options: dict[str, object]) -> Part:
-    """A part of the run; an unpackaged one remembers the folder it is imported from."""
-    return Part(name, options, str(Path.cwd()) if ":" in name else None)
+    prepared = prepare(catalog, wanted.description(), wanted.execution())
+    if dry_run:
+        print_dry_run(prepared)
+        return 0
+    directory = RunDirectory.create(None if wanted.out is None else Path(wanted.out), prepared.manifest)
+    return run_to_the_end(prepared, directory, catalog)

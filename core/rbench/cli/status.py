@@ -2,25 +2,71 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import click
 
+from rbench.cli.durations import duration
 from rbench.cli.output import print_json, print_text
-from rbench.results.run_directory import open_run
+from rbench.cli.progress import success_interval
+from rbench.results.run_directory import RunDirectory, open_run
 
 
 @click.command("status")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="A JSON object: state and counts.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object: state, counts, rate, time left, process.")
 def command(directory: Path, as_json: bool) -> None:
-    """How far the run in DIR is; also while it runs."""
+    """How far the run in DIR is; also while it runs.
+
+    The rate is that of the present session: episodes a second since it started or was resumed.
+    """
     run = open_run(directory)
-    counts = run.counts()
+    facts = _facts(run)
     if as_json:
-        print_json({"state": run.state, "counts": counts})
+        print_json(facts)
         return
+    counts = facts["counts"]
     outcomes = ", ".join(f"{name} {n}" for name, n in counts.items() if name not in ("planned", "done", "missing"))
     print_text(
-        f"{run.state}: {counts['done']} of {counts['planned']} episodes, {counts['missing']} missing ({outcomes})"
+        f"{facts['state']}: {counts['done']} of {counts['planned']} episodes, {counts['missing']} missing ({outcomes})"
     )
+    if facts["success_rate"] is not None:
+        low, high = facts["success_rate_interval"]
+        print_text(f"success {100 * facts['success_rate']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]")
+    if facts["rate"]:
+        left = "" if facts["seconds_left"] is None else f", {duration(facts['seconds_left'])} left"
+        print_text(f"{60 * facts['rate']:.1f} episodes a minute{left}")
+    if facts["pid"] is not None:
+        print_text(f"process {facts['pid']}, {facts['workers']} {facts['executor']} worker(s)")
+    elif facts["state"] != "finished":
+        print_text(f"go on with: rbench resume {run.path}")
+
+
+def _facts(run: RunDirectory) -> dict[str, Any]:
+    counts = run.counts()
+    state = run.state
+    running = state == "running"
+    rate = _rate(run, counts["done"]) if running else None
+    low_high = success_interval(counts["success"], counts["done"]) if counts["done"] else None
+    return {
+        "state": state,
+        "counts": counts,
+        "success_rate": counts["success"] / counts["done"] if counts["done"] else None,
+        "success_rate_interval": None if low_high is None else list(low_high),
+        "rate": rate,
+        "seconds_left": counts["missing"] / rate if rate else None,
+        "pid": run.writer if running else None,
+        "executor": run.manifest.executor,
+        "workers": run.manifest.workers,
+    }
+
+
+def _rate(run: RunDirectory, done: int) -> float | None:
+    """Episodes a second in the present session; None when it has none yet."""
+    if not run.manifest.sessions:
+        return None
+    session = run.manifest.sessions[-1]
+    seconds = (datetime.now(UTC) - datetime.fromisoformat(session.started)).total_seconds()
+    return (done - session.done) / seconds if done > session.done and seconds > 0 else None

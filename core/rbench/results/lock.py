@@ -2,11 +2,12 @@
 
 An advisory lock that the operating system drops when its holder ends, however it ends. So a run that
 was killed does not look like one that is still going. Where such locks do not exist (Windows, some
-network file systems) nothing is locked and nobody can tell.
+network file systems) nothing is locked and nobody can tell. The file holds the process id of its last holder.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
@@ -37,6 +38,9 @@ class WriterLock:
             held = _try_lock(descriptor, exclusive=True)
             if held is not False:
                 self._descriptor = descriptor
+                with contextlib.suppress(OSError):  # a full disk: the lock holds, only its holder has no name
+                    os.ftruncate(descriptor, 0)
+                    os.write(descriptor, f"{os.getpid()}\n".encode())
                 return True
             time.sleep(_PAUSE)
         os.close(descriptor)
@@ -62,6 +66,16 @@ def is_held(path: Path) -> bool | None:
     finally:
         os.close(descriptor)
     return None if free is None else not free
+
+
+def holder(path: Path) -> int | None:
+    """The process that holds the lock, or None when nobody does or this cannot be told."""
+    if not is_held(path):
+        return None
+    try:
+        return int(path.read_text(encoding="ascii"))
+    except (OSError, ValueError):
+        return None
 
 
 def _try_lock(descriptor: int, *, exclusive: bool) -> bool | None:

@@ -39,13 +39,20 @@ class Options:
 
 @dataclass(frozen=True)
 class PartUsed:
-    """A wrapper or the vision model of a run. `qualified` is `distribution/name`."""
+    """A wrapper or the vision model of a run.
+
+    Attributes:
+        qualified: `distribution/name`.
+        version: of the distribution; of an unpackaged part the hash of its file.
+        folder: where an unpackaged part is imported from.
+    """
 
     name: str
     qualified: str
     distribution: str
     version: str
     options: Options = field(default_factory=Options)
+    folder: str | None = None
 
     def without_secrets(self) -> PartUsed:
         return replace(self, options=self.options.without_secrets())
@@ -56,6 +63,7 @@ class AgentUsed:
     """The agent of a run.
 
     Attributes:
+        version, folder: as in `PartUsed`.
         privileged: it, or a wrapper around it, reads ground truth.
         manifest: what it declared (`rbench.interfaces.agent.AgentManifest`), as plain data.
     """
@@ -67,9 +75,27 @@ class AgentUsed:
     options: Options = field(default_factory=Options)
     privileged: bool = False
     manifest: Mapping[str, Any] = field(default_factory=dict)
+    folder: str | None = None
 
     def without_secrets(self) -> AgentUsed:
         return replace(self, options=self.options.without_secrets())
+
+
+@dataclass(frozen=True)
+class Session:
+    """One stretch of work on a run: from its start, or from a resume, to the next.
+
+    Attributes:
+        started: UTC, ISO 8601.
+        done: episodes that were finished before it.
+        accepted: what had changed since and was accepted, with the recorded and the new value.
+    """
+
+    started: str
+    done: int
+    executor: str
+    workers: int
+    accepted: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +113,8 @@ class Manifest:
         versions: of Python and of every distribution used (`provenance.versions`).
         gl: OpenGL backend and renderer.
         planned: episodes in the plan.
+        executor, workers: of the last session.
+        sessions: in order; more than one when the run was resumed.
     """
 
     created: str
@@ -107,6 +135,7 @@ class Manifest:
     metrics: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     gl: Mapping[str, Any] = field(default_factory=dict)
+    sessions: tuple[Session, ...] = ()
     state: State = "running"
     schema: int = SCHEMA
 

@@ -25,24 +25,27 @@ _VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
 
 
-def versions(distributions: Iterable[str] = ()) -> dict[str, str]:
+def versions(distributions: Iterable[str] = (), commits: bool = True) -> dict[str, str]:
     """Version of Python, of rbench and its simulator, and of the named distributions, by name.
 
     A distribution that is installed from a working copy gets what git knows as a local version:
     `0.1.0+g6f2de48c0ffe` (commit), `.dirty` behind it when tracked files were changed. What is not
     installed is left out; nothing here is ever an error.
+
+    Args:
+        commits: ask git; without, no process is started.
     """
     found = {"python": platform.python_version()}
-    commits: dict[str, str] = {}
+    known: dict[str, str] = {}
     for name in dict.fromkeys((*ALWAYS_USED, *sorted(distributions))):
         try:
             distribution = importlib.metadata.distribution(name)
         except (importlib.metadata.PackageNotFoundError, ValueError):
             continue
-        folder = _working_copy(distribution)
-        if folder is not None and folder not in commits:
-            commits[folder] = _commit(folder)
-        commit = commits.get(folder, "") if folder is not None else ""
+        folder = _working_copy(distribution) if commits else None
+        if folder is not None and folder not in known:
+            known[folder] = _commit(folder)
+        commit = known.get(folder, "") if folder is not None else ""
         found[name] = f"{distribution.version}+{commit}" if commit else distribution.version
     return found
 

@@ -19,7 +19,7 @@ from typing import Any, Self
 from rbench.errors import StartError, StoppedEarly, UsageError
 from rbench.record import COUNTED, EpisodeRecord, Outcome
 from rbench.results.atomic import replacing
-from rbench.results.lock import is_held
+from rbench.results.lock import holder, is_held
 from rbench.results.manifest import Manifest, State
 from rbench.results.store import OUTCOMES, EpisodeStore, lock_path
 
@@ -69,17 +69,7 @@ class RunDirectory:
         Raises:
             UsageError: the folder holds no run. StartError: written by a newer rbench.
         """
-        file = path / _MANIFEST
-        try:
-            data = json.loads(file.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError):
-            what = "holds no run (no manifest.json)" if path.exists() else "does not exist"
-            raise UsageError(f"{path} {what}; give a run directory that rbench run has written") from None
-        except OSError as problem:
-            raise StartError(f"cannot read {file}: {problem.strerror}; check its permissions") from problem
-        except ValueError as problem:
-            raise UsageError(f"{file} is damaged: {problem}; take it from a backup of the run directory") from problem
-        return cls(path, Manifest.from_plain(data, str(file)))
+        return cls(path, _read_manifest(path))
 
     @property
     def manifest(self) -> Manifest:
@@ -94,6 +84,11 @@ class RunDirectory:
             return "interrupted"
         return state
 
+    @property
+    def writer(self) -> int | None:
+        """The process that writes the run now, or None when none does or this cannot be told."""
+        return holder(lock_path(self.path / _EPISODES))
+
     def store(self, readonly: bool = False) -> EpisodeStore:
         """The episodes. For writing there is one store, kept open until `close`; each read-only one is the caller's.
 
@@ -104,6 +99,9 @@ class RunDirectory:
             return EpisodeStore.open(self.path / _EPISODES, readonly=True)
         if self._writer is None:
             self._writer = EpisodeStore.open(self.path / _EPISODES)
+            self._manifest = _read_manifest(self.path)  # the last writer may have changed it until now
+            for leftover in self.path.glob(f".{_MANIFEST}.*.part"):  # of a writer that was killed
+                leftover.unlink(missing_ok=True)
         return self._writer
 
     def episodes(self) -> Iterator[EpisodeRecord]:
@@ -176,6 +174,20 @@ def open_run(path: str | Path) -> RunDirectory:
         UsageError: the folder holds no run. StartError: written by a newer rbench.
     """
     return RunDirectory.open(Path(path))
+
+
+def _read_manifest(path: Path) -> Manifest:
+    file = path / _MANIFEST
+    try:
+        data = json.loads(file.read_text(encoding="utf-8"))
+    except (FileNotFoundError, NotADirectoryError):
+        what = "holds no run (no manifest.json)" if path.exists() else "does not exist"
+        raise UsageError(f"{path} {what}; give a run directory that rbench run has written") from None
+    except OSError as problem:
+        raise StartError(f"cannot read {file}: {problem.strerror}; check its permissions") from problem
+    except ValueError as problem:
+        raise UsageError(f"{file} is damaged: {problem}; take it from a backup of the run directory") from problem
+    return Manifest.from_plain(data, str(file))
 
 
 def _take(path: Path) -> None:

@@ -19,7 +19,7 @@ from typing import Any, Self, get_args
 from rbench.errors import StartError, StoppedEarly, UsageError, did_you_mean
 from rbench.record import EpisodeRecord, Outcome, Trajectory
 from rbench.results.hot_journal import open_past_hot_journal
-from rbench.results.lock import WriterLock
+from rbench.results.lock import WriterLock, holder
 
 SCHEMA = 1
 #: Marks the file as ours: "rbch" in ASCII.
@@ -192,6 +192,11 @@ class EpisodeStore:
         """Ids of the episodes that need not run again: all but infrastructure errors."""
         return {r[0] for r in self._rows("SELECT episode FROM episodes WHERE outcome <> 'infrastructure_error'")}
 
+    def is_finished(self, episode: str) -> bool:
+        """Whether an episode need not run again."""
+        query = "SELECT 1 FROM episodes WHERE episode = ? AND outcome <> 'infrastructure_error'"
+        return bool(self._rows(query, episode))
+
     def counts(self) -> dict[Outcome, int]:
         """Episodes by outcome; every outcome has a key."""
         found = dict(self._rows("SELECT outcome, count(*) FROM episodes GROUP BY outcome"))
@@ -256,7 +261,9 @@ def _locked(path: Path) -> WriterLock:
     except OSError as problem:
         raise StartError(f"cannot write beside {path}: {problem.strerror}; make the folder writable") from problem
     if not free:
-        raise StartError(f"{path.parent} is being written by another process; wait for it, or stop it, then try again")
+        pid = holder(lock.path)
+        who = "another process" if pid is None else f"process {pid}"
+        raise StartError(f"{path.parent} is being written by {who}; wait for it, or stop it, then try again")
     return lock
 
 

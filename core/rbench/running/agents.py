@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
+import sys
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from rbench.action import ACTION_KINDS
@@ -35,12 +38,23 @@ class Resolved:
             name=self.part.name,
             qualified=self.entry.qualified,
             distribution=self.entry.distribution,
-            version=self.entry.version,
+            version=self.entry.version if self.entry.folder is None else _file_version(self.entry),
             options=Options(
                 given=dict(self.part.options),
                 resolved={} if self.options is None else self.options.model_dump(mode="json"),
             ),
+            folder=self.entry.folder,
         )
+
+
+def _file_version(entry: CatalogEntry) -> str:
+    """What stands in for the version of an unpackaged part: the hash of the file that it was imported from."""
+    module = sys.modules.get(entry.contribution.target.partition(":")[0])
+    try:
+        content = Path(str(getattr(module, "__file__", None))).read_bytes()
+    except OSError:
+        return ""
+    return f"sha256:{hashlib.sha256(content).hexdigest()[:12]}"
 
 
 def resolve(catalog: Catalog, kind: str, part: Part) -> Resolved:
@@ -124,9 +138,9 @@ def build_agent(parts: ResolvedAgent) -> Agent:
         agent: Agent = parts.agent.entry.load()(parts.agent.options, context(own[0], len(wrappers)))
         for depth, (wrapper, cls) in reversed(list(enumerate(wrappers))):
             agent = cls(wrapper.options, context(own[1 + depth], depth), agent)
-    except RbenchError:
+    except (RbenchError, KeyboardInterrupt):
         raise
-    except Exception as problem:
+    except BaseException as problem:  # a constructor may raise anything, SystemExit too
         raise StartError(
             f"agent {name!r} could not be made: {type(problem).__name__}: {problem};"
             " run again with --debug for the traceback"

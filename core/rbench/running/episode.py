@@ -2,17 +2,18 @@
 
 Outcomes (design section 8): an agent that raises or breaks its contract costs this episode and
 counts as `agent_error`; a diverged simulation is `unstable`; an `InfrastructureError` from
-anywhere is not the agent's fault. Errors that make the whole run pointless (`StartError`, `StoppedEarly`)
-pass through.
+anywhere, and whatever else goes wrong outside agent code, is not the agent's fault. Errors that make the whole
+run pointless (`StartError`, `StoppedEarly`, `UsageError`) pass through.
 """
 
 from __future__ import annotations
 
 import hashlib
+import logging
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,17 +23,21 @@ from rbench.design import Episode
 from rbench.errors import (
     AgentError,
     InfrastructureError,
+    RbenchError,
     StartError,
     StoppedEarly,
     SuiteError,
     UnstableSimulation,
+    UsageError,
 )
 from rbench.interfaces.agent import Agent, AgentManifest, EpisodeStart
 from rbench.interfaces.world import Tick, World
-from rbench.observation import Observation
-from rbench.record import EpisodeRecord, Event, Hashes, Outcome
+from rbench.observation import Channel, Draw, Observation
+from rbench.record import EpisodeRecord, Event, Outcome
 from rbench.running.jitter import block_jitter
+from rbench.running.phases import Phase, PhaseMarker
 from rbench.running.recorder import TrajectoryRecorder
+from rbench.running.unplayed import unplayed_record
 from rbench.scene import jittered
 from rbench.seeding import block_seed, generator
 from rbench.suites.suite import Suite
@@ -45,6 +50,17 @@ SETTLE_AFTER_STOP = 1.0
 
 #: Longest error text kept in a record.
 ERROR_LIMIT = 2000
+
+#: Reason of an episode whose worker process ended, or in which agent code asked for that.
+WORKER_LOST = "worker_lost"
+
+T = TypeVar("T")
+
+_log = logging.getLogger("rbench.running")
+
+
+class _AskedToExit(AgentError):
+    """Agent code raised `SystemExit`."""
 
 
 @dataclass(frozen=True)
@@ -71,6 +87,7 @@ class _Progress:
     state_hash: str = ""
     reset_seconds: float = 0.0
     agent_seconds: float = 0.0
+    render_seconds: float = 0.0
     world_seconds: float = 0.0
     recorder: TrajectoryRecorder | None = None
     monitor: TaskMonitor | None = None
@@ -81,7 +98,14 @@ class EpisodeRunner:
     """Runs episodes of one suite with one agent in one world, one after the other."""
 
     def __init__(
-        self, suite: Suite, world: World, agent: Agent, agent_name: str, manifest: AgentManifest, seed: int
+        self,
+        suite: Suite,
+        world: World,
+        agent: Agent,
+        agent_name: str,
+        manifest: AgentManifest,
+        seed: int,
+        phase: PhaseMarker | None = None,
     ) -> None:
         self.suite = suite
         self.manager = RecursiveVariantTaskManager(suite)
@@ -90,6 +114,7 @@ class EpisodeRunner:
         self.agent_name = agent_name
         self.manifest = manifest
         self.seed = seed
+        self.phase = PhaseMarker() if phase is None else phase
         self._tasks = {task.name: task for task in suite.tasks}
 
     def run(self, episode: Episode) -> Finished:
@@ -101,17 +126,23 @@ class EpisodeRunner:
         started = time.perf_counter()
         progress = _Progress()
         error: str | None = None
+        self.phase.enter(Phase.WORLD)
         try:
             outcome, reason = self._play(episode, progress)
-        except (StartError, StoppedEarly, SuiteError):
+        except (StartError, StoppedEarly, UsageError):
             raise
+        except _AskedToExit as problem:
+            outcome, reason, error = "agent_error", WORKER_LOST, _text(problem)
         except AgentError as problem:
             outcome, reason, error = "agent_error", "agent_error", _text(problem)
         except UnstableSimulation as problem:
             outcome, reason, error = "unstable", "unstable", _text(problem)
-        except InfrastructureError as problem:
+        except Exception as problem:
+            _log.debug("episode %s", episode.id, exc_info=True)
             outcome, reason, error = "infrastructure_error", "infrastructure_error", _text(problem)
-        return self._finish(episode, progress, outcome, reason, error, started)
+        finished = self._finish(episode, progress, outcome, reason, error, started)
+        self.phase.enter(Phase.IDLE)
+        return finished
 
     def _play(self, episode: Episode, progress: _Progress) -> tuple[Outcome, str]:
         task = self._tasks[episode.instance.task]
@@ -130,7 +161,7 @@ class EpisodeRunner:
                 f"suite {self.suite.name!r}, instance {episode.instance.id!r}: the goal of task {task.name!r} already"
                 " holds at reset, so every agent would succeed; change the scene or the goal"
             )
-        progress.first = observation = self.world.observe(privileged=self.manifest.privileged)
+        progress.first = observation = self._observe(progress)
         start = EpisodeStart(
             instruction=setup.instruction,
             observation=observation,
@@ -138,9 +169,10 @@ class EpisodeRunner:
             control_rate=self.manifest.control_rate,
             rng=generator(self._own_seed(episode), "agent"),
         )
-        self._ask(progress, "reset", self.agent.reset, start)
+        self._ask(progress, Phase.AGENT_RESET, self.agent.reset, start)
         while True:
-            returned = self._ask(progress, "act", self.agent.act, observation)
+            progress.calls += 1
+            returned = self._ask(progress, Phase.AGENT_ACT, self.agent.act, observation)
             action: Action = checked_action(returned, self.agent_name, self.manifest.actions)
             if isinstance(action, Answer):
                 raise AgentError(
@@ -152,7 +184,32 @@ class EpisodeRunner:
                 return ("success", "goal") if monitor.succeeded else ("failure", action.reason)
             if self._follow(progress, monitor, self.world.execute(action), task.limit):
                 return ("success", "goal") if monitor.succeeded else ("failure", "time_limit")
-            observation = self.world.observe(privileged=self.manifest.privileged)
+            observation = self._observe(progress)
+
+    def _observe(self, progress: _Progress) -> Observation:
+        observation = self.world.observe(privileged=self.manifest.privileged)
+        for camera in observation.cameras.values():
+            camera.watch(lambda draw: self._watched(progress, draw))
+        return observation
+
+    def _watched(self, progress: _Progress, draw: Draw) -> Draw:
+        """Images are drawn when agent code reads them: what fails or takes long there is not the agent's."""
+
+        def drawn(channel: Channel) -> npt.NDArray[Any]:
+            before = self.phase.now
+            self.phase.enter(Phase.RENDERING)
+            begin = time.perf_counter()
+            try:
+                return draw(channel)
+            except RbenchError:
+                raise
+            except Exception as problem:
+                raise InfrastructureError(f"rendering failed: {_text(problem)}; see `rbench doctor`") from problem
+            finally:
+                progress.render_seconds += time.perf_counter() - begin
+                self.phase.enter(before)
+
+        return drawn
 
     def _follow(self, progress: _Progress, monitor: TaskMonitor, ticks: Iterator[Tick], limit: float) -> bool:
         """Consume ticks until the goal is confirmed, the time is up (both True) or they end (False)."""
@@ -172,21 +229,24 @@ class EpisodeRunner:
         finally:
             progress.world_seconds += time.perf_counter() - begin
 
-    def _ask(self, progress: _Progress, method: str, call: Any, argument: Any) -> Any:
+    def _ask(self, progress: _Progress, phase: Phase, call: Callable[..., T], *arguments: Any) -> T:
         """Call into agent code; whatever it raises becomes an AgentError with the agent's name."""
-        begin = time.perf_counter()
+        begin, drawing = time.perf_counter(), progress.render_seconds
+        self.phase.enter(phase)
         try:
-            if method == "act":
-                progress.calls += 1
-            return call(argument) if argument is not None else call()
+            result = call(*arguments)
+            self.phase.enter(Phase.WORLD)
+            return result
         except (AgentError, InfrastructureError, StartError, StoppedEarly):
             raise
         except (KeyboardInterrupt, GeneratorExit):
             raise
-        except BaseException as problem:  # an agent may raise anything, SystemExit included
-            raise AgentError(f"agent {self.agent_name!r}: {method}() raised {_text(problem)}") from problem
+        except BaseException as problem:  # an agent may raise anything
+            kind = _AskedToExit if isinstance(problem, SystemExit) else AgentError
+            method = phase.words.removeprefix("in ")
+            raise kind(f"agent {self.agent_name!r}: {method} raised {_text(problem)}") from problem
         finally:
-            progress.agent_seconds += time.perf_counter() - begin
+            progress.agent_seconds += time.perf_counter() - begin - (progress.render_seconds - drawing)
 
     def _finish(
         self,
@@ -197,43 +257,27 @@ class EpisodeRunner:
         error: str | None,
         started: float,
     ) -> Finished:
-        instance = episode.instance
-        setup = self.manager.setup(instance)
-        jitter = block_jitter(self.suite, instance, episode.repeat, self.seed)
         report, error, outcome, reason = self._report(progress, outcome, reason, error)
-        monitor = progress.monitor
+        self.phase.enter(Phase.WORLD)
+        monitor, recorder = progress.monitor, progress.recorder
         events = sorted([*progress.events, *(monitor.events if monitor else [])], key=lambda e: (e.time, e.name))
-        trajectory = progress.recorder.trajectory().to_bytes() if progress.recorder else b""
-        record = EpisodeRecord(
-            episode=episode.id,
-            instance=instance.id,
-            repeat=episode.repeat,
-            task=instance.task,
-            dimension=instance.dimension,
-            context=instance.context,
-            levels=dict(instance.levels),
-            values=self.manager.values(instance),
-            jitter=jitter,
-            seed=self.seed,
-            outcome=outcome,
-            reason=reason,
-            success=outcome == "success",
+        trajectory = recorder.trajectory().to_bytes() if recorder else b""
+        bare = unplayed_record(
+            self.suite, self.manager, episode, self.seed, outcome=outcome, reason=reason, error=error
+        )
+        record = replace(
+            bare,
             score=monitor.score if monitor else 0.0,
-            steps=progress.recorder.ticks if progress.recorder else 0,
+            steps=recorder.ticks if recorder else 0,
             sim_seconds=round(progress.end, 9),
             events=tuple(events),
-            instruction=setup.instruction,
-            hashes=Hashes(
-                scene=jittered(setup, jitter).scene.hash(),
-                state=progress.state_hash,
-                first_frame=_frame_hashes(progress.first),
-            ),
-            error=error,
+            hashes=replace(bare.hashes, state=progress.state_hash, first_frame=_frame_hashes(progress.first)),
             agent={"calls": progress.calls, "clipped": progress.clipped, "report": report},
             timing={
                 "total": time.perf_counter() - started,
                 "reset": progress.reset_seconds,
                 "agent": progress.agent_seconds,
+                "render": progress.render_seconds,
                 "world": progress.world_seconds,
             },
         )
@@ -244,7 +288,8 @@ class EpisodeRunner:
     ) -> tuple[Any, str | None, Outcome, str]:
         """What the agent says about the episode; a report that fails is an agent error of this episode."""
         try:
-            return to_plain(self._ask(progress, "report", self.agent.report, None)), error, outcome, reason
+            report = self._ask(progress, Phase.AGENT_REPORT, self.agent.report)
+            return to_plain(report), error, outcome, reason
         except TypeError as problem:
             message = f"agent {self.agent_name!r}: report() must return plain data; {problem}"
         except (AgentError, InfrastructureError) as problem:

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from rbench import __version__
-from rbench.design import Episode
+from rbench.errors import StartError, StoppedEarly
 from rbench.interfaces.agent import AgentManifest
 from rbench.plugins.catalog import Catalog
+from rbench.plugins.importing import stdout_to_stderr
 from rbench.record import EpisodeRecord
-from rbench.results.manifest import AgentUsed, Manifest, SuiteUsed
+from rbench.results.manifest import AgentUsed, Manifest, Session, SuiteUsed
 from rbench.results.provenance import host, versions
 from rbench.results.run_directory import RunDirectory
 from rbench.running.agents import ResolvedAgent, build_agent, check_agent, effective_manifest, resolve_agent
 from rbench.running.description import RunDescription
-from rbench.running.executors.serial import run_serial
+from rbench.running.executors import Execution
+from rbench.running.interrupts import first_interrupt_only
+from rbench.running.job import Job
 from rbench.running.plan import Plan
 from rbench.running.visibility import check_visibility
 from rbench.suites.loading import load_suite
@@ -28,32 +31,57 @@ from rbench.values import to_plain
 
 @dataclass(frozen=True)
 class PreparedRun:
-    """A run that was checked and can start: suite, agent parts, plan, and the manifest of the run directory."""
+    """A run that was checked and can start.
 
+    Attributes:
+        manifest: what the run directory will say; execution fills in what it finds.
+        changes: differences to the run so far that were accepted: recorded and new value of each key.
+        accept_changes: accept those that only show once episodes run, too.
+    """
+
+    description: RunDescription
     suite: Suite
     parts: ResolvedAgent
     plan: Plan
     manifest: Manifest
+    execution: Execution
+    changes: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
+    accept_changes: bool = False
+
+    @property
+    def job(self) -> Job:
+        """What workers are given."""
+        names = _distributions(self.suite, self.parts)
+        return Job(
+            # By its source: workers may have another working directory.
+            description=replace(self.description, suite=self.suite.source),
+            suite_hash=self.suite.hash,
+            distributions=names,
+            versions=versions(names, commits=False),
+        )
 
 
-def prepare(catalog: Catalog, description: RunDescription) -> PreparedRun:
+def prepare(catalog: Catalog, description: RunDescription, execution: Execution | None = None) -> PreparedRun:
     """Check everything that can be wrong before any work is done.
 
     Raises:
         UsageError: an unknown name or option, a corrupt suite, zero episodes, an agent that does not fit.
         StartError: a needed plugin or library is not usable.
     """
+    execution = Execution() if execution is None else execution
     suite = load_suite(catalog, description.suite)
     parts = resolve_agent(catalog, description)
     plan = Plan(suite, description.selection)
-    agent = build_agent(parts)
-    try:
-        manifest = effective_manifest(agent)
-        check_agent(suite, manifest, description.agent.name)
-        unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
-    finally:
-        agent.close()
-    return PreparedRun(suite, parts, plan, _manifest(description, suite, parts, plan, manifest, unseen))
+    with stdout_to_stderr():  # agent code may print
+        agent = build_agent(parts)
+        try:
+            manifest = effective_manifest(agent)
+        finally:
+            agent.close()
+    check_agent(suite, manifest, description.agent.name)
+    unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
+    written = _manifest(description, suite, parts, plan, manifest, unseen, execution)
+    return PreparedRun(description, suite, parts, plan, written, execution)
 
 
 def _manifest(
@@ -63,11 +91,11 @@ def _manifest(
     plan: Plan,
     agent_manifest: AgentManifest,
     unseen: list[str],
+    execution: Execution,
 ) -> Manifest:
-    distributions = [*parts.distributions, *(factor.distribution for factor in suite.factors.values())]
     agent = parts.agent.used()
     return Manifest(
-        created=datetime.now(UTC).isoformat(timespec="seconds"),
+        created=_now(),
         suite=SuiteUsed(suite.name, suite.hash, suite.source),
         design=plan.design,
         render=suite.render,
@@ -78,9 +106,9 @@ def _manifest(
         ),
         seed=description.seed,
         planned=plan.count,
-        executor="serial",
-        workers=1,
-        versions=versions(distributions),
+        executor=execution.executor,
+        workers=execution.at_once,
+        versions=versions(_distributions(suite, parts)),
         host=host(),
         rbench=__version__,
         wrappers=tuple(wrapper.used() for wrapper in parts.wrappers),
@@ -89,6 +117,13 @@ def _manifest(
         metrics=suite.metrics,
         unseen=tuple(unseen),
     )
+
+
+def _distributions(suite: Suite, parts: ResolvedAgent) -> tuple[str, ...]:
+    """The distributions that episodes need: of agent, wrappers, vision model, factors, and the suite itself."""
+    origin, slash, _ = suite.source.partition("/")
+    own = [origin] if slash and not suite.source.endswith(".toml") else []
+    return tuple(dict.fromkeys([*parts.distributions, *(f.distribution for f in suite.factors.values()), *own]))
 
 
 def execute(
@@ -105,25 +140,63 @@ def execute(
         StoppedEarly, StartError: the run cannot go on; what is done is on disk.
         KeyboardInterrupt: the same, by the user's wish.
     """
+    with first_interrupt_only():
+        try:
+            _begin(prepared, directory)
+            _run(prepared, directory, on_finished)
+        except BaseException as problem:
+            with suppress(StoppedEarly):  # a full disk, which is what `problem` says then
+                directory.update(state="interrupted" if isinstance(problem, KeyboardInterrupt) else "stopped")
+            raise
+        directory.update(state="finished")
+
+
+def _begin(prepared: PreparedRun, directory: RunDirectory) -> None:
+    session = Session(
+        started=_now("milliseconds"),
+        done=sum(count for outcome, count in directory.store().counts().items() if outcome != "infrastructure_error"),
+        executor=prepared.execution.executor,
+        workers=prepared.execution.at_once,
+        accepted=prepared.changes,
+    )
+    written = {f.name: getattr(prepared.manifest, f.name) for f in fields(prepared.manifest)}
+    sessions = (*directory.manifest.sessions, session)
+    directory.update(**{**written, "sessions": sessions, "state": "running"})
+
+
+def _run(prepared: PreparedRun, directory: RunDirectory, on_finished: Callable[[EpisodeRecord], Any]) -> None:
     store = directory.store()
-    missing = _missing(prepared.plan, store.finished())
-    directory.update(state="running")
-    try:
-        with closing(run_serial(prepared.suite, prepared.parts, prepared.manifest.seed, missing)) as results:
-            for finished in results:
-                store.append(finished.record, finished.trajectory)
-                if finished.provenance.get("gl") and not directory.manifest.gl:
-                    directory.update(gl=finished.provenance["gl"])
-                prepared.plan.feedback(finished.record)
-                on_finished(finished.record)
-    except KeyboardInterrupt:
-        directory.update(state="interrupted")
-        raise
-    except BaseException:
-        directory.update(state="stopped")
-        raise
-    directory.update(state="finished")
+    missing = (episode for episode in prepared.plan if not store.is_finished(episode.id))
+    executor = prepared.execution.load()
+    with closing(executor(prepared.job, prepared.suite, missing, prepared.execution.at_once)) as results:
+        for finished in results:
+            _note_renderer(prepared, directory, finished.provenance.get("gl"))
+            store.append(finished.record, finished.trajectory)
+            prepared.plan.feedback(finished.record)
+            on_finished(finished.record)
 
 
-def _missing(plan: Iterable[Episode], done: set[str]) -> Iterator[Episode]:
-    return (episode for episode in plan if episode.id not in done)
+def _note_renderer(prepared: PreparedRun, directory: RunDirectory, gl: Mapping[str, Any] | None) -> None:
+    """Write down which OpenGL draws, and refuse to go on with another: pictures would differ within the run."""
+    recorded = directory.manifest.gl
+    if not gl or gl == recorded:
+        return
+    *earlier, session = directory.manifest.sessions
+    if not recorded:
+        directory.update(gl=gl)
+    elif earlier and "gl" not in session.accepted:
+        if not prepared.accept_changes:
+            raise StartError(
+                f"{directory.path} was rendered by {_renderer(recorded)}, but here it is {_renderer(gl)}. Resume"
+                " where the first is (MUJOCO_GL chooses), or mix them on purpose with --accept-changes"
+            )
+        session = replace(session, accepted={**session.accepted, "gl": (recorded, gl)})
+        directory.update(gl=gl, sessions=(*earlier, session))
+
+
+def _renderer(gl: Mapping[str, Any]) -> str:
+    return ", ".join(str(value) for value in gl.values())
+
+
+def _now(precision: str = "seconds") -> str:
+    return datetime.now(UTC).isoformat(timespec=precision)

@@ -1,4 +1,4 @@
-"""A worker: builds agent and world from a run description and runs episodes, in one process and thread."""
+"""A worker: builds agent and world from a job and runs episodes, in one process and thread."""
 
 from __future__ import annotations
 
@@ -6,14 +6,21 @@ import importlib
 import logging
 
 from rbench.design import Episode
-from rbench.errors import UsageError
+from rbench.errors import StartError, UsageError
 from rbench.interfaces.world import World
-from rbench.running.agents import ResolvedAgent, build_agent, effective_manifest
+from rbench.plugins.catalog import build_catalog
+from rbench.running.agents import ResolvedAgent, build_agent, effective_manifest, resolve_agent
 from rbench.running.episode import EpisodeRunner, Finished
+from rbench.running.job import Job
+from rbench.running.phases import Phase, PhaseMarker
+from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 
 #: World name -> the class that implements `rbench.interfaces.world.World`.
 WORLDS = {"mujoco": "rbench.simulation.world:MujocoWorld"}
+
+#: How often an episode is tried when something other than the agent fails.
+ATTEMPTS = 3
 
 
 def build_world(suite: Suite) -> World:
@@ -34,16 +41,37 @@ def build_world(suite: Suite) -> World:
 
 
 class Worker:
-    """Runs episodes of one run description; owns its world and its agent."""
+    """Runs episodes of one run; owns its world and its agent."""
 
-    def __init__(self, suite: Suite, parts: ResolvedAgent, seed: int) -> None:
+    def __init__(self, suite: Suite, parts: ResolvedAgent, seed: int, phase: PhaseMarker | None = None) -> None:
+        self.phase = PhaseMarker() if phase is None else phase
+        self.phase.enter(Phase.MAKING_AGENT)
         self.agent = build_agent(parts)
+        self.phase.enter(Phase.STARTING)
         self.world = build_world(suite)
         self.runner = EpisodeRunner(
-            suite, self.world, self.agent, parts.agent.part.name, effective_manifest(self.agent), seed
+            suite, self.world, self.agent, parts.agent.part.name, effective_manifest(self.agent), seed, self.phase
         )
+        self.phase.enter(Phase.IDLE)
 
-    def run(self, episode: Episode, attempts: int = 3) -> Finished:
+    @classmethod
+    def of_job(cls, job: Job, phase: PhaseMarker | None = None) -> Worker:
+        """A worker made from plain data, wherever this is.
+
+        Raises:
+            StartError: versions, the suite or a plugin are not those that the run was planned with.
+        """
+        job.check_versions()
+        catalog = build_catalog(only=job.distributions)
+        suite = load_suite(catalog, job.description.suite)
+        if suite.hash != job.suite_hash:
+            raise StartError(
+                f"suite {suite.name!r} changed since the run was planned (hash {suite.hash[:12]}, planned"
+                f" {job.suite_hash[:12]}). Leave its file alone during a run; then `rbench resume`"
+            )
+        return cls(suite, resolve_agent(catalog, job.description), job.description.seed, phase)
+
+    def run(self, episode: Episode, attempts: int = ATTEMPTS) -> Finished:
         """Run an episode; an infrastructure error is tried again, `attempts` times in all."""
         for _ in range(attempts - 1):
             finished = self.runner.run(episode)
@@ -53,8 +81,10 @@ class Worker:
 
     def close(self) -> None:
         """Close agent and world; an agent that fails to close is only logged."""
+        self.phase.enter(Phase.CLOSING_AGENT)
         try:
             self.agent.close()
         except Exception as problem:
             logging.getLogger("rbench").warning("agent %s: close() raised %r", self.runner.agent_name, problem)
+        self.phase.enter(Phase.IDLE)
         self.world.close()

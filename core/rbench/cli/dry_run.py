@@ -1,0 +1,42 @@
+"""`rbench run --dry-run`: what a run would take."""
+
+from __future__ import annotations
+
+from rbench.cli.durations import duration
+from rbench.cli.output import print_text
+from rbench.running.probe import Probe, probe
+from rbench.running.run import PreparedRun
+
+
+def print_dry_run(prepared: PreparedRun) -> None:
+    """Print the episodes, and from a short probe time, model calls and cost. Nothing is written.
+
+    Raises:
+        StartError, StoppedEarly: as the run itself would.
+    """
+    manifest, plan = prepared.manifest, prepared.plan
+    workers = prepared.execution.at_once
+    print_text(f"{manifest.suite.name}: {manifest.agent.name}, {plan.count} episodes")
+    width = max(map(len, plan.counts))
+    for name, number in plan.counts.items():
+        print_text(f"  {name:{width}}  {number:>6}")
+    probed = probe(prepared)
+    likely, shortest, longest = probed.duration(plan.count, workers)
+    each = f"{duration(min(probed.seconds))} to {duration(max(probed.seconds))}"
+    print_text(
+        f"time: about {duration(likely)} with {workers} worker(s), between {duration(shortest)} and {duration(longest)}"
+        f" (probe: {len(probed.records)} episodes of {each} each, {duration(probed.starting)} to start)"
+    )
+    calls, cost = probed.calls(), probed.cost()
+    told = "not reported by the agent" if calls is None else f"about {calls * plan.count:.0f} ({calls:.1f} an episode)"
+    print_text(f"model calls: {told}")
+    print_text(f"cost: {'not known' if cost is None else f'about {cost * plan.count:.2f} US dollars'}")
+    _print_problems(probed)
+    print_text("nothing was written")
+
+
+def _print_problems(probed: Probe) -> None:
+    """An agent that fails in the probe is worth knowing of before the night."""
+    failed = [record for record in probed.records if record.error is not None]
+    if failed:
+        print_text(f"probe: {len(failed)} of {len(probed.records)} episodes ended with an error: {failed[0].error}")

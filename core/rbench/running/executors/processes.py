@@ -1,0 +1,186 @@
+"""The processes executor: worker processes on this machine.
+
+Each worker gets episodes in plan order, at most one ahead. A worker that ends is an event with a record: in agent
+code it costs the episode (`agent_error`), elsewhere the episode is tried again; a new worker takes its place.
+"""
+
+from __future__ import annotations
+
+import importlib
+import time
+from collections import Counter, deque
+from collections.abc import Generator, Iterator
+from dataclasses import replace
+from multiprocessing.connection import wait
+from typing import NoReturn
+
+import rbench.errors
+from rbench.design import Episode
+from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
+from rbench.record import EpisodeRecord, Outcome
+from rbench.running.episode import WORKER_LOST, Finished
+from rbench.running.executors.messages import Message
+from rbench.running.executors.worker_process import Ending, WorkerProcess, end, stop
+from rbench.running.job import Job
+from rbench.running.phases import Phase
+from rbench.running.unplayed import unplayed_record
+from rbench.running.worker import ATTEMPTS
+from rbench.suites.suite import Suite
+from rbench.suites.variants import RecursiveVariantTaskManager
+from rbench.values import to_plain
+
+#: Workers that end one after the other before any is ready: then it is not bad luck.
+FAILED_STARTS = 3
+
+#: A worker whose last episode took less (s) is given its next one ahead, so that it need not wait for this process.
+#: With longer episodes the wait is nothing, and the last ones are spread better.
+SHORT_EPISODE = 1.0
+
+#: Seconds between two looks at whether workers live whose connection somebody else keeps open.
+_PULSE = 0.5
+
+#: Seconds to wait for our own SIGTERM when a worker got one: a job that is ended as a whole blames no agent.
+_GRACE = 1.0
+
+
+def run_processes(job: Job, suite: Suite, episodes: Iterator[Episode], workers: int) -> Generator[Finished, None, None]:
+    """Run episodes in worker processes.
+
+    Raises:
+        StartError: workers cannot start. StoppedEarly: they cannot go on.
+    """
+    pool = _Pool(job, suite, episodes, workers)
+    try:
+        yield from pool.results()
+        end(pool.workers)
+    finally:
+        stop(pool.workers)
+
+
+class _Pool:
+    def __init__(self, job: Job, suite: Suite, episodes: Iterator[Episode], size: int) -> None:
+        self.workers: list[WorkerProcess] = []
+        self._job = job
+        self._message: Message = to_plain(job)
+        self._suite = suite
+        self._manager = RecursiveVariantTaskManager(suite)
+        self._episodes = episodes
+        self._size = size
+        # Chosen once, here: the search starts a process of its own.
+        gl = importlib.import_module("rbench.simulation.gl")
+        self._environment = {gl.VARIABLE: gl.choose_gl()}
+        self._again: deque[Episode] = deque()
+        self._attempts: Counter[str] = Counter()
+        self._failed_starts = 0
+        self._any_finished = False
+
+    def results(self) -> Iterator[Finished]:
+        """Hand out episodes until all are finished."""
+        self._hand_out()
+        while any(worker.given for worker in self.workers):
+            readable = wait([worker.connection for worker in self.workers], _PULSE)
+            for worker in list(self.workers):
+                if worker.connection in readable or not worker.alive:
+                    yield from self._attend(worker)
+            self._hand_out()
+
+    def _attend(self, worker: WorkerProcess) -> Iterator[Finished]:
+        # Asked before reading: what a worker sent before it died is then there to be read.
+        dead = not worker.alive
+        messages, hung_up = worker.received()
+        for message, blob in messages:
+            if "finished" in message:
+                worker.took()
+                self._give(worker)
+                self._any_finished = True
+                yield Finished(EpisodeRecord.from_plain(message["finished"]), blob, message["provenance"])
+            elif "ready" in message:
+                worker.since = time.monotonic()
+                self._failed_starts = 0
+            else:
+                _raise(message)
+        if dead or hung_up:
+            yield from self._lost(worker, worker.ending())
+
+    def _hand_out(self) -> None:
+        """Give every worker something to do, and start as many as there is work for."""
+        for worker in self.workers:
+            if not worker.given:
+                self._give(worker)
+        while len(self.workers) < self._size and (episode := self._next()) is not None:
+            worker = WorkerProcess(self._message, self._environment)
+            self.workers.append(worker)
+            worker.give(episode)
+
+    def _give(self, worker: WorkerProcess) -> None:
+        ahead = worker.seconds is not None and worker.seconds < SHORT_EPISODE
+        while len(worker.given) < 1 + ahead and (episode := self._next()) is not None:
+            worker.give(episode)
+
+    def _next(self) -> Episode | None:
+        return self._again.popleft() if self._again else next(self._episodes, None)
+
+    def _lost(self, worker: WorkerProcess, ending: Ending) -> Iterator[Finished]:
+        """Take a worker that ended out of the pool, and deal with the episodes it had."""
+        if ending.by_request:
+            time.sleep(_GRACE)
+        self.workers.remove(worker)
+        phase, since, given = worker.phase, worker.since, worker.given
+        worker.release()
+        if since is None:
+            self._failed_start(ending, phase)
+            self._again.extendleft(reversed(given))
+            return
+        if not given:
+            return
+        episode = given.popleft()
+        self._again.extendleft(reversed(given))
+        seconds = time.monotonic() - since
+        if phase.in_agent and not ending.by_request:
+            yield self._lost_episode(episode, "agent_error", ending, phase, seconds)
+            return
+        self._attempts[episode.id] += 1
+        if self._attempts[episode.id] < ATTEMPTS:
+            self._again.appendleft(episode)
+        else:
+            yield self._lost_episode(episode, "infrastructure_error", ending, phase, seconds)
+
+    def _failed_start(self, ending: Ending, phase: Phase) -> None:
+        self._failed_starts += 1
+        if self._failed_starts < FAILED_STARTS:
+            return
+        kind = StoppedEarly if self._any_finished else StartError
+        raise kind(
+            f"worker processes end before they are ready ({ending}, {phase.words});"
+            " run with --executor serial to see why"
+        )
+
+    def _lost_episode(
+        self, episode: Episode, outcome: Outcome, ending: Ending, phase: Phase, seconds: float
+    ) -> Finished:
+        agent = self._job.description.agent.name
+        record = unplayed_record(
+            self._suite,
+            self._manager,
+            episode,
+            self._job.description.seed,
+            outcome=outcome,
+            reason=WORKER_LOST,
+            error=f"agent {agent!r}: its worker process was lost {phase.words} ({ending})",
+        )
+        lost = {"phase": phase.name.lower(), "signal": ending.signal, "status": ending.status}
+        record = replace(record, agent={**record.agent, "lost": lost}, timing={"total": seconds})
+        return Finished(record, b"")
+
+
+def _raise(message: Message) -> NoReturn:
+    """Raise here what ended a worker: it would end them all."""
+    kind = getattr(rbench.errors, message["failure"], None)
+    if isinstance(kind, type) and issubclass(kind, (UsageError, StartError, StoppedEarly)):
+        problem: RbenchError = kind(message["message"])
+    else:
+        problem = StartError(
+            f"a worker failed: {message['failure']}: {message['message']}; run again with --debug for the traceback"
+        )
+    problem.add_note(message["traceback"])
+    raise problem

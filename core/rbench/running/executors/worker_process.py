@@ -1,0 +1,230 @@
+"""A worker process, seen from the run that started it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+from rbench.design import Episode
+from rbench.errors import StartError
+from rbench.running.executors.messages import Message, Unpacker, packed
+from rbench.running.executors.shared_phase import SharedPhase, page_descriptor
+from rbench.running.phases import Phase
+from rbench.values import to_plain
+
+#: Exit status of a worker that was told to end.
+TOLD_TO_END = 128 + signal.SIGTERM
+
+#: Seconds that a worker has to end after it was asked, and then after SIGTERM, before SIGKILL.
+PATIENCE, LAST_PATIENCE = 10.0, 2.0
+
+#: A new interpreter, not a copy of this one: no threads, no GL state and no `__main__` of the user come along.
+#: The path does, so that whatever can be imported here can be imported there.
+_BOOTSTRAP = (
+    "import sys; sys.path[:] = sys.argv[3:];"
+    " from rbench.running.executors.worker_main import main; main(int(sys.argv[1]), int(sys.argv[2]))"
+)
+
+#: One worker a core: more threads would only be in each other's way. What the user set stays.
+_ONE_THREAD = {
+    "LP_NUM_THREADS": "0",
+    "MKL_NUM_THREADS": "1",
+    "NUMEXPR_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "OPENBLAS_NUM_THREADS": "1",
+    "VECLIB_MAXIMUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True)
+class Ending:
+    """How a process ended: by a signal, or with an exit status."""
+
+    signal: str | None
+    status: int | None
+
+    @property
+    def by_request(self) -> bool:
+        """Whether somebody told it to end, rather than that it fell."""
+        return self.signal in ("SIGTERM", "SIGINT", "SIGHUP") or self.status == TOLD_TO_END
+
+    def __str__(self) -> str:
+        return f"signal {self.signal}" if self.signal is not None else f"exit status {self.status}"
+
+
+class WorkerProcess:
+    """One worker process: what it was given, what it is doing, and how it ended.
+
+    Attributes:
+        given: the episodes it has and has not finished; the first is the one it works on.
+        since: when it began with that one (`time.monotonic`), or None while it still starts. A wall limit for
+            episodes starts here.
+        seconds: what the last episode took, None before there was one.
+    """
+
+    def __init__(self, job: Message, environment: Mapping[str, str]) -> None:
+        self.given: deque[Episode] = deque()
+        self.since: float | None = None
+        self.seconds: float | None = None
+        self._unpacker = Unpacker()
+        self._socket, theirs = socket.socketpair()
+        descriptor = page_descriptor()
+        try:
+            self._phase = SharedPhase(descriptor)
+            with _signals_held_back():
+                self._process = subprocess.Popen(
+                    [sys.executable, "-c", _BOOTSTRAP, str(os.getpid()), str(descriptor), *_path()],
+                    stdin=theirs.fileno(),
+                    stdout=_stderr(),  # what agent code prints must not mix with results
+                    env={**_ONE_THREAD, **os.environ, **environment},
+                    pass_fds=(descriptor,),
+                )
+        except OSError as problem:
+            self._socket.close()
+            raise StartError(
+                f"a worker process cannot be started: {problem}; run with fewer --workers or --executor serial"
+            ) from problem
+        finally:
+            theirs.close()
+            os.close(descriptor)
+        self._send({"job": job})
+
+    @property
+    def connection(self) -> socket.socket:
+        """Readable when a message has come or the worker has hung up."""
+        return self._socket
+
+    @property
+    def phase(self) -> Phase:
+        """What it is doing, or was when it ended."""
+        return self._phase.now
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process runs."""
+        return self._process.poll() is None
+
+    def give(self, episode: Episode) -> None:
+        """Hand it an episode, behind those it has."""
+        if not self.given and self.since is not None:
+            self.since = time.monotonic()
+        self.given.append(episode)
+        self._send({"episode": to_plain(episode)})
+
+    def received(self) -> tuple[list[tuple[Message, bytes]], bool]:
+        """The messages that have come, without waiting, and whether none can come any more."""
+        messages: list[tuple[Message, bytes]] = []
+        while True:
+            try:
+                data = self._socket.recv(1 << 20, socket.MSG_DONTWAIT)
+            except BlockingIOError:
+                return messages, False
+            except OSError:
+                return messages, True
+            if not data:
+                return messages, True
+            messages += self._unpacker.feed(data)
+
+    def took(self) -> Episode:
+        """The first of its episodes is finished; it begins with the next."""
+        now = time.monotonic()
+        self.seconds, self.since = now - (self.since or now), now
+        return self.given.popleft()
+
+    def ending(self) -> Ending:
+        """How it ended; one that hung up without ending is killed."""
+        try:
+            status = self._process.wait(LAST_PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            status = self._process.wait()
+        if status >= 0:
+            return Ending(None, status)
+        return Ending(_signal_name(-status), None)
+
+    def release(self) -> None:
+        """Free what belonged to a process that ended."""
+        self._socket.close()
+        self._phase.close()
+
+    def _send(self, message: Message) -> None:
+        # A worker that died shows when it is read from; there its loss is dealt with.
+        with contextlib.suppress(OSError):
+            self._socket.sendall(packed(message))
+
+    def _terminate(self) -> None:
+        if self.alive:
+            self._process.terminate()
+
+    def _kill(self) -> None:
+        if self.alive:
+            self._process.kill()
+        self._process.wait()
+
+
+def end(workers: Iterable[WorkerProcess]) -> None:
+    """Let idle workers close their agents and end; those that do not are stopped."""
+    workers = list(workers)
+    for worker in workers:
+        worker._send({"end": True})
+    _wait(workers, PATIENCE)
+    stop(workers)
+
+
+def stop(workers: Iterable[WorkerProcess]) -> None:
+    """End workers, whatever they do: told first, so that agents can close what they hold, then killed."""
+    workers = list(workers)
+    try:
+        for worker in workers:
+            worker._terminate()
+        _wait(workers, LAST_PATIENCE)
+    finally:
+        for worker in workers:
+            worker._kill()
+            worker.release()
+
+
+def _wait(workers: list[WorkerProcess], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while any(worker.alive for worker in workers) and time.monotonic() < deadline:
+        time.sleep(0.01)
+
+
+@contextlib.contextmanager
+def _signals_held_back() -> Iterator[None]:
+    """Start a process inside: it inherits what is held back.
+
+    Ctrl-C in a terminal reaches all processes there; this one must not be hit before it knows what to do.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT, signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _path() -> list[str]:
+    return [entry for entry in sys.path if isinstance(entry, str)]
+
+
+def _stderr() -> int:
+    try:
+        os.fstat(2)
+    except OSError:
+        return subprocess.DEVNULL
+    return 2
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,45 @@
+"""The job of a worker: the run description and what must be equal wherever it is executed, as plain data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rbench.errors import StartError
+from rbench.results.provenance import versions
+from rbench.running.description import RunDescription
+
+
+@dataclass(frozen=True)
+class Job:
+    """Enough to run episodes of a run anywhere. JSON in and out (`rbench.values`).
+
+    Attributes:
+        suite_hash: of the suite that was planned.
+        distributions: the only plugins that a worker loads.
+        versions: what is installed where the run was planned.
+    """
+
+    description: RunDescription
+    suite_hash: str
+    distributions: tuple[str, ...]
+    versions: Mapping[str, str]
+
+    def check_versions(self) -> None:
+        """Refuse to work with other versions than those the run was planned with.
+
+        Raises:
+            StartError: naming what differs.
+        """
+        here = versions(self.distributions, commits=False)
+        names = sorted(self.versions.keys() | here.keys())
+        different = [
+            f"{name} is {here.get(name, 'not installed')} here and {self.versions.get(name, 'not installed')} there"
+            for name in names
+            if here.get(name) != self.versions.get(name)
+        ]
+        if different:
+            raise StartError(
+                f"a worker does not have the versions that the run was planned with: {'; '.join(different)}."
+                " Install the same everywhere and do not change it during a run; then `rbench resume`"
+            )

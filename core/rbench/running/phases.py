@@ -1,0 +1,53 @@
+"""What a worker is doing at this moment: decides who is to blame when its process dies."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Phase(IntEnum):
+    """What a worker is doing. The numbers pass between processes of one run and are never stored."""
+
+    STARTING = 0
+    IDLE = 1
+    WORLD = 2
+    RENDERING = 3
+    MAKING_AGENT = 4
+    AGENT_RESET = 5
+    AGENT_ACT = 6
+    AGENT_REPORT = 7
+    CLOSING_AGENT = 8
+
+    @property
+    def in_agent(self) -> bool:
+        """Whether the code that runs is the agent's."""
+        return self >= Phase.MAKING_AGENT
+
+    @property
+    def words(self) -> str:
+        """The phase as part of a sentence: `in act()`."""
+        return _WORDS[self]
+
+
+_WORDS = {
+    Phase.STARTING: "while it started",
+    Phase.IDLE: "between episodes",
+    Phase.WORLD: "in the simulation",
+    Phase.RENDERING: "while rendering",
+    Phase.MAKING_AGENT: "in the agent's constructor",
+    Phase.AGENT_RESET: "in reset()",
+    Phase.AGENT_ACT: "in act()",
+    Phase.AGENT_REPORT: "in report()",
+    Phase.CLOSING_AGENT: "in close()",
+}
+
+
+class PhaseMarker:
+    """Holds the present phase. A worker process has one that its parent can read, also after its death."""
+
+    def __init__(self) -> None:
+        self.now = Phase.STARTING
+
+    def enter(self, phase: Phase) -> None:
+        """Say what begins now."""
+        self.now = phase
