@@ -21,7 +21,7 @@ _USUAL_RATIO, _RATIO_SPREAD = 0.22, 0.9
 #: Its usual share of the picture, when there is no box to compare with.
 _USUAL_SHARE = 0.02
 #: A thing less likely than this is not reported.
-_LEAST_SCORE = 0.05
+_LEAST_SCORE = 0.25
 #: What a region is worth that touches so many sides of the picture: it is cut off, or part of the surroundings.
 _CUT_OFF = (1.0, 0.35, 0.05, 0.0, 0.0)
 

@@ -67,7 +67,7 @@ class SimpleAgent(Agent):
         self._seen = {name: {"label": f.label, "box": list(f.box.root)} for name, f in found.items() if f is not None}
         if answer.object is None or answer.destination is None:
             raise Ungrounded("not_detected")
-        cloud = Cloud.of(view.depth, view.intrinsics, view.extrinsics)
+        cloud = Cloud(view.depth, view.intrinsics, view.extrinsics)
         start, end = lifted(cloud, answer.object.box.root), lifted(cloud, answer.destination.box.root)
         for name, point in (("start", start), ("end", end)):
             self._seen[name] |= {"surface": list(point.surface), "top": list(point.top), "table": point.table}

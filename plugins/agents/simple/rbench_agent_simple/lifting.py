@@ -10,6 +10,7 @@ cylinders, pyramids and boxes with a rim, whatever the view, as long as most of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +40,7 @@ class Lifted:
     """A thing in the robot base frame, metres.
 
     Attributes:
-        surface: the point that the published policy would take.
+        surface: the point on its near face that the published policy takes.
         top: the middle of its highest part. table: height of the table beside it.
     """
 
@@ -47,30 +48,36 @@ class Lifted:
     top: Vec3
     table: float
 
+    def point(self, lift: Literal["depth", "surface"]) -> Vec3:
+        """Where the policy reaches for it."""
+        return self.surface if lift == "surface" else self.top
 
-@dataclass(frozen=True, eq=False)
+
 class Cloud:
-    """The points (height, width, 3) of a depth image in the robot base frame, and which of them are there."""
+    """The points of a depth image in the robot base frame.
 
-    points: Array
-    valid: Mask
-    footprint: Array
+    Attributes:
+        points: (height, width, 3) metres. valid: where there is depth. footprint: side (m) of what a pixel covers.
+    """
 
-    @staticmethod
-    def of(depth: npt.NDArray[np.float32], intrinsics: Intrinsics, extrinsics: Array) -> Cloud:
+    def __init__(self, depth: npt.NDArray[np.float32], intrinsics: Intrinsics, extrinsics: Array) -> None:
         """Lift every pixel.
 
         Args:
             depth: (height, width) metres along the optical axis.
             extrinsics: camera-to-base (4, 4), OpenCV convention.
         """
-        height, width = depth.shape
-        v, u = np.mgrid[0:height, 0:width]
-        valid = np.isfinite(depth) & (depth > 0)
-        metres = np.where(valid, depth, 0.0).astype(np.float64)
-        local = intrinsics.rays(np.stack([u, v], axis=-1)) * metres[..., None]
-        points = local @ extrinsics[:3, :3].T + extrinsics[:3, 3]
-        return Cloud(points, valid, metres / intrinsics.fx)
+        self._intrinsics, self._extrinsics = intrinsics, extrinsics
+        self.valid: Mask = np.isfinite(depth) & (depth > 0)
+        self.depth: Array = np.where(self.valid, depth, 0.0).astype(np.float64)
+        self.footprint: Array = self.depth / intrinsics.fx
+        v, u = np.mgrid[0 : depth.shape[0], 0 : depth.shape[1]]
+        self.points = self.lift(np.stack([u, v], axis=-1), self.depth)
+
+    def lift(self, pixels: npt.ArrayLike, depth: npt.ArrayLike) -> Array:
+        """Points (..., 3) of pixels (..., 2), given as (u, v) with centres at whole numbers, at some depth (...)."""
+        local = self._intrinsics.rays(pixels) * np.asarray(depth)[..., None]
+        return np.asarray(local @ self._extrinsics[:3, :3].T + self._extrinsics[:3, 3])
 
 
 def lifted(cloud: Cloud, box: Box4) -> Lifted:
@@ -105,17 +112,14 @@ def _window(cloud: Cloud, box: Box4, scale: float) -> tuple[slice, slice]:
 
 
 def _seed(cloud: Cloud, box: Box4) -> Array:
-    """The point of the centre pixel's ray at the median depth over the central half of the box."""
+    """The point behind the middle of the box at the median depth over the central half of the box."""
     rows, columns = _window(cloud, box, 0.5)
-    valid = cloud.valid[rows, columns]
-    if not valid.any():
+    depth = cloud.depth[rows, columns][cloud.valid[rows, columns]]
+    if not depth.size:
         raise NoDepth
-    # Depths along one axis are ordered like footprints, which are the depths but for a factor.
-    footprint = cloud.footprint[rows, columns]
-    distance = np.where(valid, np.abs(footprint - np.median(footprint[valid])), np.inf)
-    row, column = np.unravel_index(int(np.argmin(distance)), distance.shape)
-    nearest: Array = cloud.points[rows, columns][row, column]
-    return nearest
+    x1, y1, x2, y2 = box
+    # Boxes are measured at pixel edges, rays at pixel centres.
+    return cloud.lift(((x1 + x2 - 1) / 2, (y1 + y2 - 1) / 2), np.median(depth))
 
 
 def _table_height(cloud: Cloud, around: tuple[slice, slice], inside: tuple[slice, slice], below: float) -> float:

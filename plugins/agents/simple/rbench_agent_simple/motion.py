@@ -20,7 +20,7 @@ def pick_and_place(start: Lifted, end: Lifted, options: Options) -> Waypoints:
     fast, slow = options.speed, options.speed * CAREFUL
     table = min(start.table, end.table)
     high = table + options.travel_height
-    (x, y, top), (to_x, to_y, rim) = start.top, end.top
+    (x, y, top), (to_x, to_y, rim) = start.point(options.lift), end.point(options.lift)
     low = max(top - options.grasp_depth, start.table + LOWEST)
     # What hangs below the fingers is as high as the fingers are above the table when they close.
     release = min(high, rim + options.clearance + low - start.table)

@@ -15,7 +15,8 @@ class Options(BaseModel):
         height, width: of its picture in pixels. Multiples of 28 reach models that see in patches unchanged.
         attempts: how often it asks in all when an answer cannot be used.
         planner: `none`: the instruction goes straight to the one question.
-        lift: `depth`: pixels become points through the depth image and the camera's pose.
+        lift: pixels become points through the depth image and the camera's pose. `depth`: the middle of what stands on
+            the table there; `surface`: the point on the near face at the middle of the box, as published.
         vision: name of the vision model it asks, instead of that of the run; vision_options: options of that one.
         speed: of the fingertips on free ways, m/s; half of it near things.
         travel_height: above the table on the way between object and box, m.
@@ -30,7 +31,7 @@ class Options(BaseModel):
     width: int = Field(default=224, ge=32, le=2048)
     attempts: int = Field(default=4, ge=1, le=4)
     planner: Literal["none"] = "none"
-    lift: Literal["depth"] = "depth"
+    lift: Literal["depth", "surface"] = "depth"
     vision: str | None = None
     vision_options: dict[str, Any] = Field(default_factory=dict)
     speed: float = Field(default=0.4, gt=0.0, le=1.0)
