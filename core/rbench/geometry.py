@@ -126,5 +126,8 @@ def look_at(eye: Vec3, target: Vec3, up: Vec3 = (0.0, 0.0, 1.0)) -> Pose:
 
 def quaternion_distance(a: Any, b: Any) -> float:
     """Angle (rad) between two rotations given as unit quaternions."""
-    dot = abs(float(np.dot(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))))
-    return 2.0 * math.acos(min(1.0, dot))
+    p, q = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
+    if float(p @ q) < 0.0:  # q and -q are the same rotation
+        q = -q
+    # Accurate near zero, where the arc cosine of the dot product is not.
+    return 4.0 * math.atan2(float(np.linalg.norm(p - q)), float(np.linalg.norm(p + q)))
