@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from rbench.vision.images import data_uri, encoded, resized
+from rbench.vision.images import ImageFormat, data_uri, encoded, resized
 
 MAGIC = {"png": b"\x89PNG\r\n\x1a\n", "jpeg": b"\xff\xd8\xff"}
 
@@ -25,7 +25,7 @@ def picture() -> np.ndarray:
 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
-def test_a_payload_decodes_to_the_upright_rgb_picture(picture: np.ndarray, form: str) -> None:
+def test_a_payload_decodes_to_the_upright_rgb_picture(picture: np.ndarray, form: ImageFormat) -> None:
     header, _, payload = data_uri(picture, form).partition(",")
     assert header == f"data:image/{form};base64"
     data = base64.b64decode(payload, validate=True)
