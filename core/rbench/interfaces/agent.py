@@ -107,7 +107,11 @@ class Agent(ABC):
         """Decide a chunk of actions; the host executes all of it before it calls again."""
 
     def report(self) -> Mapping[str, Any]:
-        """Plain data about the episode that just ended, for the record's `agent` field."""
+        """Plain data about the episode that just ended, for the record's `agent` field; no wall times."""
+        return {}
+
+    def timing(self) -> Mapping[str, float]:
+        """Wall seconds by name that the episode spent on something worth telling, for the record's `timing`."""
         return {}
 
     def close(self) -> None:  # noqa: B027 - optional to override

@@ -41,5 +41,8 @@ class Wrapper(Agent):
     def report(self) -> Mapping[str, Any]:
         return self.inner.report()
 
+    def timing(self) -> Mapping[str, float]:
+        return self.inner.timing()
+
     def close(self) -> None:
         self.inner.close()

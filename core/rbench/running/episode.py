@@ -88,6 +88,7 @@ class _Progress:
     reset_seconds: float = 0.0
     agent_seconds: float = 0.0
     render_seconds: float = 0.0
+    agent_timing: Mapping[str, float] = field(default_factory=dict)
     world_seconds: float = 0.0
     recorder: TrajectoryRecorder | None = None
     monitor: TaskMonitor | None = None
@@ -279,6 +280,7 @@ class EpisodeRunner:
                 "agent": progress.agent_seconds,
                 "render": progress.render_seconds,
                 "world": progress.world_seconds,
+                **progress.agent_timing,
             },
         )
         return Finished(record, trajectory, self.world.provenance())
@@ -289,9 +291,13 @@ class EpisodeRunner:
         """What the agent says about the episode; a report that fails is an agent error of this episode."""
         try:
             report = self._ask(progress, Phase.AGENT_REPORT, self.agent.report)
+            seconds = self._ask(progress, Phase.AGENT_REPORT, self.agent.timing)
+            progress.agent_timing = {f"agent.{name}": float(value) for name, value in seconds.items()}
             return to_plain(report), error, outcome, reason
-        except TypeError as problem:
-            message = f"agent {self.agent_name!r}: report() must return plain data; {problem}"
+        except (TypeError, ValueError) as problem:
+            message = (
+                f"agent {self.agent_name!r}: report() must return plain data and timing() seconds by name; {problem}"
+            )
         except (AgentError, InfrastructureError) as problem:
             message = _text(problem)
         if outcome in ("success", "failure"):

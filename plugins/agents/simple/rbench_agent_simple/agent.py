@@ -60,6 +60,10 @@ class SimpleAgent(Agent):
         """The questions asked, and for object (`start`) and box (`end`) what was seen and where it was lifted to."""
         return {"questions": self._interview.plain(), "lift": self._options.lift, **self._seen}
 
+    def timing(self) -> Mapping[str, float]:
+        """Seconds spent waiting for the vision model."""
+        return {"vision": self._interview.seconds}
+
     def _located(self, view: CameraView) -> tuple[Lifted, Lifted]:
         question = locate_question(self._instruction, view.rgb)
         answer = grounded(self._interview, question, self._options.attempts)

@@ -176,6 +176,14 @@ def test_the_report_holds_questions_boxes_and_points() -> None:
     json.dumps(report, allow_nan=False)
 
 
+def test_the_time_it_waited_for_answers_is_told_apart_from_the_report() -> None:
+    made = agent(Replies(reply()))
+    act(made)
+    assert made.timing()["vision"] > 0
+    made.reset(start())
+    assert made.timing() == {"vision": 0}
+
+
 def test_nothing_of_an_episode_reaches_the_next() -> None:
     made = agent(Replies(reply()))
     act(made)
