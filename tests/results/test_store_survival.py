@@ -143,7 +143,7 @@ def half_transaction(seeded_run: Path, tmp_path: Path) -> Path:
     connection.execute("PRAGMA cache_size = 1")  # pages spill to the file before the commit
     connection.execute("BEGIN IMMEDIATE")
     for position in range(100, 140):
-        connection.execute("INSERT INTO trajectories VALUES (?, ?)", (position, os.urandom(30000)))
+        connection.execute("INSERT INTO trajectories VALUES (?, ?, 0)", (position, os.urandom(30000)))
     connection.execute("UPDATE episodes SET repeat = 99")
     killed = tmp_path / "killed"
     shutil.copytree(seeded_run, killed)

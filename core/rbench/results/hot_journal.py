@@ -9,37 +9,56 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
+from rbench.results.connection import connect, error_name, patiently
 
-def open_past_hot_journal(path: Path, connect: Callable[[Path, str], sqlite3.Connection]) -> sqlite3.Connection:
+#: How often a copy is made anew because the next writer came while it was made.
+_ATTEMPTS = 5
+
+
+def open_past_hot_journal(path: Path) -> sqlite3.Connection:
     """A connection for reading: to the file itself, or to a temporary copy that goes when it is closed.
 
     Raises:
         sqlite3.Error: the file cannot be read, or is not a database.
         OSError: there is no room for the copy.
     """
-    connection = connect(path, "ro")
-    try:
-        connection.execute("SELECT count(*) FROM sqlite_master")
-    except sqlite3.OperationalError as problem:
-        connection.close()
-        if problem.sqlite_errorname != "SQLITE_READONLY_ROLLBACK":
-            raise
-        return _rolled_back_copy(path, connect)
-    except sqlite3.Error:
-        connection.close()
-        raise
-    return connection
+    for _ in range(_ATTEMPTS):
+        connection = connect(path, "ro")
+        try:
+            patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master"))  # noqa: B023 - called at once
+        except sqlite3.Error as problem:
+            connection.close()
+            if not needs_rollback(problem):
+                raise
+        else:
+            return connection
+        if (copy := _rolled_back_copy(path)) is not None:
+            return copy
+    raise OSError(f"{path} changes faster than it can be copied")
 
 
-def _rolled_back_copy(path: Path, connect: Callable[[Path, str], sqlite3.Connection]) -> sqlite3.Connection:
+def needs_rollback(problem: sqlite3.Error) -> bool:
+    """Whether a reader was refused because of a hot journal."""
+    return error_name(problem) == "SQLITE_READONLY_ROLLBACK"
+
+
+def _rolled_back_copy(path: Path) -> sqlite3.Connection | None:
+    """A copy; None when a writer took the journal away meanwhile, so that file and journal may not belong together."""
+    journal = Path(f"{path}-journal")
     # The folder is removed at once: the open file lives on, without a name, until it is closed.
     with tempfile.TemporaryDirectory(prefix="rbench-", ignore_cleanup_errors=True) as folder:
         copy = Path(folder) / path.name
-        shutil.copyfile(path, copy)
-        shutil.copyfile(f"{path}-journal", f"{copy}-journal")
+        try:
+            before = journal.stat()
+            shutil.copyfile(path, copy)
+            shutil.copyfile(journal, f"{copy}-journal")
+            after = journal.stat()
+        except FileNotFoundError:
+            return None
+        if (before.st_ino, before.st_mtime_ns, before.st_size) != (after.st_ino, after.st_mtime_ns, after.st_size):
+            return None
         connection = connect(copy, "rw")
         connection.execute("SELECT count(*) FROM sqlite_master")
     return connection

@@ -12,53 +12,40 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
+import time
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self, get_args
 
-from rbench.errors import StartError, StoppedEarly, UsageError, did_you_mean
+from rbench.errors import StartError, UsageError, did_you_mean
 from rbench.record import EpisodeRecord, Outcome, Trajectory
-from rbench.results.hot_journal import open_past_hot_journal
+from rbench.results.connection import connect, patiently
+from rbench.results.hot_journal import needs_rollback, open_past_hot_journal
 from rbench.results.lock import WriterLock, holder
+from rbench.results.store_errors import damaged, stopped, unusable
+from rbench.results.tables import SCHEMA, create_tables, recognised_schema, upgrade
 
-SCHEMA = 1
-#: Marks the file as ours: "rbch" in ASCII.
-APPLICATION_ID = 0x72626368
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
-#: Seconds that a reader or the writer waits for the other.
-_PATIENCE = 60.0
 #: Rows a reader takes in one read transaction: a few milliseconds, so that the writer never waits long.
 _BATCH = 256
-
-# Trajectories have a table of their own, so that walking over records never touches their pages.
-# Positions are never used twice, so that a reader who pages by position misses no replaced episode.
-_TABLES = """
-CREATE TABLE episodes (
-    position  INTEGER PRIMARY KEY AUTOINCREMENT,
-    episode   TEXT NOT NULL UNIQUE,
-    instance  TEXT NOT NULL,
-    repeat    INTEGER NOT NULL,
-    dimension TEXT NOT NULL,
-    context   TEXT NOT NULL,
-    outcome   TEXT NOT NULL,
-    record    TEXT NOT NULL
-);
-CREATE TABLE trajectories (
-    position   INTEGER PRIMARY KEY REFERENCES episodes (position),
-    trajectory BLOB NOT NULL
-);
-CREATE INDEX episodes_by_dimension ON episodes (dimension, outcome);
-"""
+#: After an append the file is left alone for this share of the time it took, within limits (s), so that readers get
+#: their turn. Episodes come seconds apart, so a run never waits for it; only who copies records does.
+_GAP_SHARE, _SHORTEST_GAP, _LONGEST_GAP = 0.2, 0.001, 0.01
 
 
 class EpisodeStore:
     """Finished episodes on disk. Make one with `create` or `open`; close it, or use it in a `with`."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, lock: WriterLock | None) -> None:
+    def __init__(
+        self, path: Path, connection: sqlite3.Connection, lock: WriterLock | None, schema: int = SCHEMA
+    ) -> None:
         self.path = path
         self._connection = connection
         self._lock = lock
+        self._schema = schema
+        self._gap_ends = 0.0
 
     @classmethod
     def create(cls, path: Path) -> EpisodeStore:
@@ -75,10 +62,10 @@ class EpisodeStore:
             raise StartError(f"cannot write {path}: {problem.strerror}; choose another --out") from problem
         lock = _locked(path)
         try:
-            connection = _connect(path, "rw")
-            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.executescript(f"BEGIN;{_TABLES}PRAGMA user_version = {SCHEMA};COMMIT;")
+            connection = connect(path, "rw")
+            create_tables(connection)
         except sqlite3.Error as problem:
+            path.unlink(missing_ok=True)
             lock.release()
             raise StartError(f"cannot write {path}: {problem}; free space there or choose another --out") from problem
         return cls(path, connection, lock)
@@ -95,15 +82,18 @@ class EpisodeStore:
             raise UsageError(f"{path}: no such file; give a run directory that rbench run has written")
         lock = None if readonly else _locked(path)
         try:
-            connection = open_past_hot_journal(path, _connect) if readonly else _connect(path, "rw")
-            _check(path, connection)
+            connection = open_past_hot_journal(path) if readonly else connect(path, "rw")
+            schema = patiently(lambda: recognised_schema(path, connection))
+            if lock is not None:
+                upgrade(connection, schema)
+                schema = SCHEMA
         except BaseException as problem:
             if lock is not None:
                 lock.release()
             if isinstance(problem, (sqlite3.Error, OSError)):
-                raise _unusable(path, problem) from problem
+                raise unusable(path, problem) from problem
             raise
-        return cls(path, connection, lock)
+        return cls(path, connection, lock, schema)
 
     def append(self, record: EpisodeRecord, trajectory: bytes) -> None:
         """Add a finished episode, in one transaction. An infrastructure error may be replaced later.
@@ -111,6 +101,7 @@ class EpisodeStore:
         Raises:
             StoppedEarly: the episode is there already, or the disk is full or failing; nothing was added.
         """
+        text = json.dumps(record.to_plain(), allow_nan=False, separators=(",", ":"))
         row = (
             record.episode,
             record.instance,
@@ -118,14 +109,19 @@ class EpisodeStore:
             record.dimension,
             record.context,
             record.outcome,
-            json.dumps(record.to_plain(), allow_nan=False, separators=(",", ":")),
+            text,
+            _checksum(text),
         )
+        time.sleep(max(0.0, self._gap_ends - time.monotonic()))
+        begin = time.monotonic()
         try:
             self._append(row, trajectory)
         except sqlite3.Error as problem:
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
-            raise _stopped(self.path, record.episode, problem) from problem
+            raise stopped(self.path, record.episode, problem) from problem
+        end = time.monotonic()
+        self._gap_ends = end + min(max(_SHORTEST_GAP, _GAP_SHARE * (end - begin)), _LONGEST_GAP)
 
     def _append(self, row: tuple[str | int, ...], trajectory: bytes) -> None:
         run = self._connection.execute
@@ -135,11 +131,11 @@ class EpisodeStore:
             run("DELETE FROM trajectories WHERE position = ?", (position,))
             run("DELETE FROM episodes WHERE position = ?", (position,))
         added = run(
-            "INSERT INTO episodes (episode, instance, repeat, dimension, context, outcome, record)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
+            "INSERT INTO episodes (episode, instance, repeat, dimension, context, outcome, record, crc)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
             row,
         )
-        run("INSERT INTO trajectories VALUES (?, ?)", (added.lastrowid, trajectory))
+        run("INSERT INTO trajectories VALUES (?, ?, ?)", (added.lastrowid, trajectory, zlib.crc32(trajectory)))
         run("COMMIT")
 
     def last_position(self) -> int:
@@ -153,35 +149,51 @@ class EpisodeStore:
             counted_only: leave infrastructure errors out.
             through: a `last_position`; what was added after it is left out.
         """
+        for plain in self.plain_records(counted_only, through):
+            yield EpisodeRecord.from_stored(plain)
+
+    def plain_records(self, counted_only: bool = False, through: int | None = None) -> Iterator[dict[str, Any]]:
+        """What `records` gives, as the plain data of `EpisodeRecord.to_plain`; five times as fast.
+
+        Raises:
+            StartError: the store is damaged.
+        """
         condition = "AND outcome <> 'infrastructure_error'" if counted_only else ""
-        query = f"SELECT position, record FROM episodes WHERE position > ? AND position <= ? {condition}"
+        query = (
+            f"SELECT position, episode, record, {self.crc} FROM episodes WHERE position > ? AND position <= ?"
+            f" {condition} ORDER BY position LIMIT {_BATCH}"
+        )
         position, end = 0, self.last_position() if through is None else through
-        while rows := self._rows(f"{query} ORDER BY position LIMIT {_BATCH}", position, end):
-            for position, text in rows:  # noqa: B007 - the last position is where the next batch starts
-                yield EpisodeRecord.from_stored(json.loads(text))
+        while rows := self._rows(query, position, end):
+            for position, episode, text, crc in rows:  # noqa: B007 - the last position is where the next batch starts
+                yield self._parsed(episode, text, crc)
 
     def record(self, episode: str) -> EpisodeRecord:
         """The record of one episode.
 
         Raises:
-            UsageError: no such episode.
+            UsageError: no such episode. StartError: it is damaged.
         """
-        rows = self._rows("SELECT record FROM episodes WHERE episode = ?", episode)
+        rows = self._rows(f"SELECT record, {self.crc} FROM episodes WHERE episode = ?", episode)
         if not rows:
             raise self._unknown(episode)
-        return EpisodeRecord.from_plain(json.loads(rows[0][0]))
+        return EpisodeRecord.from_plain(self._parsed(episode, *rows[0]))
 
     def trajectory(self, episode: str) -> Trajectory:
         """The trajectory of one episode.
 
         Raises:
-            UsageError: no such episode, or none was recorded.
+            UsageError: no such episode, or none was recorded. StartError: it is damaged.
         """
-        rows = self._rows("SELECT trajectory FROM trajectories NATURAL JOIN episodes WHERE episode = ?", episode)
+        position = "SELECT position FROM episodes WHERE episode = ?"
+        rows = self._rows(f"SELECT trajectory, {self.crc} FROM trajectories WHERE position = ({position})", episode)
         if not rows:
             raise self._unknown(episode)
+        ((blob, crc),) = rows
+        if crc is not None and zlib.crc32(blob) != crc:
+            raise damaged(self.path, f"the trajectory of {episode!r} is not what was written")
         try:
-            return Trajectory.from_bytes(rows[0][0])
+            return Trajectory.from_bytes(blob)
         except ValueError as problem:
             raise UsageError(
                 f"episode {episode!r} has no readable trajectory: it ended before its scene was built,"
@@ -212,6 +224,8 @@ class EpisodeStore:
         query = "SELECT dimension, outcome, count(*) FROM episodes WHERE position <= ? GROUP BY dimension, outcome"
         found: dict[str, dict[Outcome, int]] = {}
         for dimension, outcome, count in self._rows(query, end):
+            if outcome not in OUTCOMES:
+                raise damaged(self.path, f"outcome {outcome!r} does not exist")
             found.setdefault(dimension, {})[outcome] = count
         return found
 
@@ -227,11 +241,41 @@ class EpisodeStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def query(self, text: str, *values: str | int) -> list[Any]:
+        """The rows of any query, as SQLite gives them.
+
+        Raises:
+            sqlite3.Error: as SQLite says it. OSError: no room for a copy of the file after its writer was killed.
+        """
+        try:
+            return patiently(lambda: self._connection.execute(text, values).fetchall())
+        except sqlite3.OperationalError as problem:
+            if not needs_rollback(problem):
+                raise
+        # The writer was killed in a transaction since this reader opened the file.
+        self._connection.close()
+        self._connection = open_past_hot_journal(self.path)
+        return self._connection.execute(text, values).fetchall()
+
+    @property
+    def crc(self) -> str:
+        """The checksum of a row as a term of a query: NULL where it was written without."""
+        return "crc" if self._schema > 1 else "NULL"
+
     def _rows(self, query: str, *values: str | int) -> list[Any]:
         try:
-            return self._connection.execute(query, values).fetchall()
-        except sqlite3.Error as problem:
-            raise _unusable(self.path, problem) from problem
+            return self.query(query, *values)
+        except (sqlite3.Error, OSError) as problem:
+            raise unusable(self.path, problem) from problem
+
+    def _parsed(self, episode: str, text: str, crc: int | None) -> dict[str, Any]:
+        if crc is not None and _checksum(text) != crc:
+            raise damaged(self.path, f"the record of {episode!r} is not what was written")
+        try:
+            plain: dict[str, Any] = json.loads(text)
+        except ValueError as problem:
+            raise damaged(self.path, f"the record of {episode!r}: {problem}") from problem
+        return plain
 
     def _unknown(self, episode: str) -> UsageError:
         known = [str(r[0]) for r in self._rows("SELECT episode FROM episodes ORDER BY position LIMIT 20000")]
@@ -244,14 +288,8 @@ def lock_path(store: Path) -> Path:
     return store.with_suffix(".lock")
 
 
-def _connect(path: Path, mode: str) -> sqlite3.Connection:
-    connection = sqlite3.connect(
-        f"{path.absolute().as_uri()}?mode={mode}", uri=True, timeout=_PATIENCE, isolation_level=None
-    )
-    if mode == "rw":
-        connection.execute("PRAGMA synchronous = FULL")
-        connection.execute("PRAGMA foreign_keys = ON")
-    return connection
+def _checksum(text: str) -> int:
+    return zlib.crc32(text.encode())
 
 
 def _locked(path: Path) -> WriterLock:
@@ -265,38 +303,3 @@ def _locked(path: Path) -> WriterLock:
         who = "another process" if pid is None else f"process {pid}"
         raise StartError(f"{path.parent} is being written by {who}; wait for it, or stop it, then try again")
     return lock
-
-
-def _check(path: Path, connection: sqlite3.Connection) -> None:
-    (application,) = connection.execute("PRAGMA application_id").fetchone()
-    (schema,) = connection.execute("PRAGMA user_version").fetchone()
-    if application != APPLICATION_ID:
-        raise UsageError(f"{path} is not an episode store; give a run directory that rbench run has written")
-    if schema > SCHEMA:
-        raise StartError(
-            f"{path} was written by a newer rbench (store schema {schema}; this one reads up to {SCHEMA});"
-            " upgrade it: pip install -U rbench"
-        )
-
-
-def _unusable(path: Path, problem: sqlite3.Error | OSError) -> StartError | UsageError:
-    if getattr(problem, "sqlite_errorname", "") == "SQLITE_NOTADB":
-        return UsageError(f"{path} is not an episode store; give a run directory that rbench run has written")
-    return StartError(
-        f"cannot read {path}: {problem}; check its permissions, the disk, and that nothing keeps it locked"
-    )
-
-
-def _stopped(path: Path, episode: str, problem: sqlite3.Error) -> StoppedEarly:
-    name = problem.sqlite_errorname
-    kept = "the episodes before this one are kept"
-    if name.startswith("SQLITE_CONSTRAINT"):
-        return StoppedEarly(
-            f"episode {episode!r} is already in {path} and was not replaced; stop the other process that runs the"
-            f" same episodes: {kept}"
-        )
-    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR")):
-        return StoppedEarly(f"cannot write {path}: {problem}; free space on that disk or repair it: {kept}")
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-        return StoppedEarly(f"cannot write {path}: another program keeps it locked; close that program: {kept}")
-    return StoppedEarly(f"cannot write {path}: {problem}; make it writable: {kept}")
