@@ -130,7 +130,7 @@ def test_the_users_backend_reaches_the_workers_unchanged(backend: str, tmp_path:
     done = rbench("run", *arguments, environ=environment(backend), folder=tmp_path)
     assert done.returncode == 0, done.stderr
     with RunDirectory.open(tmp_path / "told") as run:
-        told = [record.agent for record in run.store().records()]
+        told = [record.agent["report"] for record in run.store().records()]
     assert len(told) == 2
     for report in told:
         assert {**report, **gl.gl_variables(backend)} == report

@@ -68,7 +68,7 @@ class _Pool:
         self._size = size
         # Chosen once, here: the search starts a process of its own.
         gl = importlib.import_module("rbench.simulation.gl")
-        self._environment = {gl.VARIABLE: gl.choose_gl()}
+        self._environment = gl.gl_variables(gl.choose_gl())
         self._again: deque[Episode] = deque()
         self._attempts: Counter[str] = Counter()
         self._failed_starts = 0
