@@ -45,10 +45,12 @@ class Worker:
 
     def __init__(self, suite: Suite, parts: ResolvedAgent, seed: int, phase: PhaseMarker | None = None) -> None:
         self.phase = PhaseMarker() if phase is None else phase
+        self.phase.enter(Phase.STARTING)
+        # Before the agent: its libraries may import the simulator, and that fixes the GL backend of the process.
+        self.world = build_world(suite)
         self.phase.enter(Phase.MAKING_AGENT)
         self.agent = build_agent(parts)
         self.phase.enter(Phase.STARTING)
-        self.world = build_world(suite)
         self.runner = EpisodeRunner(
             suite, self.world, self.agent, parts.agent.part.name, effective_manifest(self.agent), seed, self.phase
         )
