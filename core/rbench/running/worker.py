@@ -32,12 +32,16 @@ def build_world(suite: Suite) -> World:
     if suite.world not in WORLDS:
         raise UsageError(f"suite {suite.name!r}: world {suite.world!r} is not known; it can be {', '.join(WORLDS)}")
     module, _, attribute = WORLDS[suite.world].partition(":")
-    # Imported here, not above: importing the simulator fixes its GL backend for the process.
-    gl = importlib.import_module("rbench.simulation.gl")
-    gl.use_gl(gl.choose_gl())
+    _settle_gl()
     profile = importlib.import_module("rbench.simulation.profiles").render_profile(suite.render)
     world: World = getattr(importlib.import_module(module), attribute)(profile, extrinsics=suite.extrinsics)
     return world
+
+
+def _settle_gl() -> None:
+    """Choose the GL backend, which importing the simulator (also by an agent) fixes for the process."""
+    gl = importlib.import_module("rbench.simulation.gl")
+    gl.use_gl(gl.choose_gl())
 
 
 class Worker:
@@ -45,12 +49,10 @@ class Worker:
 
     def __init__(self, suite: Suite, parts: ResolvedAgent, seed: int, phase: PhaseMarker | None = None) -> None:
         self.phase = PhaseMarker() if phase is None else phase
-        self.phase.enter(Phase.STARTING)
-        # Before the agent: its libraries may import the simulator, and that fixes the GL backend of the process.
-        self.world = build_world(suite)
         self.phase.enter(Phase.MAKING_AGENT)
         self.agent = build_agent(parts)
         self.phase.enter(Phase.STARTING)
+        self.world = build_world(suite)
         self.runner = EpisodeRunner(
             suite, self.world, self.agent, parts.agent.part.name, effective_manifest(self.agent), seed, self.phase
         )
@@ -64,6 +66,7 @@ class Worker:
             StartError: versions, the suite or a plugin are not those that the run was planned with.
         """
         job.check_versions()
+        _settle_gl()
         catalog = build_catalog(only=job.distributions)
         suite = load_suite(catalog, job.description.suite)
         if suite.hash != job.suite_hash:
