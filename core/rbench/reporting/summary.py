@@ -73,6 +73,9 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
         for table in result.interactions:
             _matching(grids, table).update(table)
         average.update(result.average)
+    for name in dimensions.keys() & set(manifest.unseen):
+        # Whatever its outcomes do is not the doing of a factor that the agent cannot see.
+        dimensions[name]["verdict"] = "not seen"
     summary: dict[str, Any] = to_plain(
         {
             "run": str(run.path),
@@ -130,7 +133,6 @@ def _row(dimension: Dimension, manifest: Manifest, by_dimension: Mapping[str, Ma
         "episodes": sum(counts.get(outcome, 0) for outcome in COUNTED),
         "planned": manifest.design.planned.get(dimension.name, 0),
         "contexts_total": len(dimension.contexts),
-        "verdict": "not seen" if dimension.name in manifest.unseen else None,
     }
 
 

@@ -20,13 +20,6 @@ from rbench.rounding import half_up, half_up_percent
 Array = npt.NDArray[np.float64]
 
 
-def success_rates(successes: npt.NDArray[np.int64], episodes: npt.NDArray[np.int64]) -> Array:
-    """Rate k/n of every cell, of whatever repeats it has; NaN where it has none."""
-    rates: Array = np.full(np.shape(episodes), np.nan)
-    np.divide(successes, episodes, out=rates, where=np.asarray(episodes) > 0)
-    return rates
-
-
 def coefficient_of_variation(rates: Array, eps: float = 0.01, ddof: int = 0) -> Array:
     """CV(V | c) = SD / (mean + eps) over the last axis, in percent (RoboView-Bias, formula 4).
 
@@ -34,10 +27,27 @@ def coefficient_of_variation(rates: Array, eps: float = 0.01, ddof: int = 0) -> 
     never succeeds shows neither bias nor its absence. The paper prints N/A there, and counting such
     a context as 0 cannot give the coefficients that it prints.
     """
-    mean, spread, count = _moments(rates, ddof)
+    mean, spread, count = moments(rates, ddof)
     result: Array = np.full(mean.shape, np.nan)
     np.divide(100.0 * spread, mean + eps, out=result, where=(count >= 2) & (mean > 0))
     return result
+
+
+def correlation_behind(rate: float, cv: float, repeats: int, levels: int, eps: float = 0.01) -> float:
+    """Intra-class correlation that a printed success rate and CV imply, for contexts that are alike.
+
+    For tables whose records are not at hand. 0: the CV is what coin flips give; 1: every cell always or never
+    succeeds; above 1: contexts differ. Takes independent repeats.
+
+    Args:
+        rate: mean success rate, 0..1.
+        cv: coefficient, percent.
+        repeats: of each cell.
+        levels: of the dimension.
+        eps: that the coefficient was computed with.
+    """
+    squared = (cv / 100 * (rate + eps) / rate) ** 2 * rate / (1 - rate) * levels / (levels - 1)
+    return (squared - 1 / repeats) / (1 - 1 / repeats)
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,24 @@ class Interaction:
     contexts_used: int
 
 
-def interaction_effect(rates: Array, eps: float = 0.01, ddof: int = 0) -> Interaction:
+@dataclass(frozen=True, eq=False)
+class InteractionRatios:
+    """Formula 6 by context: arrays (..., contexts), NaN where undefined.
+
+    Attributes:
+        iec: percent.
+        cv: percent, mean over the rows that define one.
+        degenerate: no bias at all to modulate (0/0), which counts as 0.
+        rows_left_out: rows whose CV is undefined.
+    """
+
+    iec: Array
+    cv: Array
+    degenerate: npt.NDArray[np.bool_]
+    rows_left_out: npt.NDArray[Any]
+
+
+def interaction_ratios(rates: Array, eps: float = 0.01, ddof: int = 0) -> InteractionRatios:
     """How much the bias from Vi is changed by Vj (formula 6).
 
     Rows whose CV is undefined are left out, never counted as 0: one such row among three equal ones
@@ -67,23 +94,35 @@ def interaction_effect(rates: Array, eps: float = 0.01, ddof: int = 0) -> Intera
     bias to modulate. The outer ratio has no eps, as in the formula.
 
     Args:
-        rates: (contexts, levels of Vj, levels of Vi).
+        rates: (..., contexts, levels of Vj, levels of Vi).
         eps: of the inner coefficients.
         ddof: of both standard deviations.
     """
     rows = coefficient_of_variation(rates, eps, ddof)
-    mean, spread, count = _moments(rows, ddof)
+    mean, spread, count = moments(rows, ddof)
     defined = count >= 2
     degenerate = defined & (mean == 0)
     ratio: Array = np.full(mean.shape, np.nan)
     ratio[degenerate] = 0.0
     np.divide(100.0 * spread, mean, out=ratio, where=defined & ~degenerate)
+    return InteractionRatios(ratio, np.where(count > 0, mean, np.nan), degenerate, np.isnan(rows).sum(axis=-1))
+
+
+def interaction_effect(rates: Array, eps: float = 0.01, ddof: int = 0) -> Interaction:
+    """IEC(Vi; Vj) and CV(Vi) of a grid, averaged over contexts.
+
+    Args:
+        rates: (contexts, levels of Vj, levels of Vi).
+        eps: of the inner coefficients.
+        ddof: of both standard deviations.
+    """
+    ratios = interaction_ratios(rates, eps, ddof)
     return Interaction(
-        iec=mean_of_defined(ratio),
-        cv=mean_of_defined(np.where(count > 0, mean, np.nan)),
-        rows_left_out=int(np.isnan(rows).sum()),
-        degenerate=bool(degenerate.any()),
-        contexts_used=int(defined.sum()),
+        iec=mean_of_defined(ratios.iec),
+        cv=mean_of_defined(ratios.cv),
+        rows_left_out=int(ratios.rows_left_out.sum()),
+        degenerate=bool(ratios.degenerate.any()),
+        contexts_used=int((~np.isnan(ratios.iec)).sum()),
     )
 
 
@@ -102,6 +141,12 @@ def mean_of_defined(values: Array) -> float | None:
     """Mean of what is not NaN, exact in its sum; None when there is nothing."""
     defined = values[~np.isnan(values)]
     return math.fsum(defined) / len(defined) if len(defined) else None
+
+
+def mean_over_defined(values: Array) -> Array:
+    """Mean along the last axis of what is not NaN; NaN where there is nothing."""
+    mean, _, count = moments(values)
+    return np.where(count > 0, mean, np.nan)
 
 
 def average_rate(rates: Iterable[float | None], convention: Convention) -> float | None:
@@ -129,7 +174,7 @@ def _mean_of_printed(values: Iterable[Decimal]) -> float | None:
     return float(sum(printed, Decimal(0)) / len(printed)) if printed else None
 
 
-def _moments(values: Array, ddof: int) -> tuple[Array, Array, npt.NDArray[Any]]:
+def moments(values: Array, ddof: int = 0) -> tuple[Array, Array, npt.NDArray[Any]]:
     """Mean, standard deviation and number of what is not NaN along the last axis; 0 where there is nothing."""
     present = ~np.isnan(values)
     count = present.sum(axis=-1)

@@ -37,6 +37,14 @@ def pooled_rate_interval(successes: Counts, episodes: Counts, confidence: float 
     return max(0.0, rate - half), min(1.0, rate + half)
 
 
+def central_interval(values: npt.NDArray[np.float64]) -> tuple[float, float] | None:
+    """The middle 95 % of random draws; None when there are none."""
+    if not len(values):
+        return None
+    low, high = np.quantile(values, [0.025, 0.975])
+    return float(low), float(high)
+
+
 def wilson_interval(rate: float, count: int, confidence: float = 0.95) -> tuple[float, float]:
     """Wilson's score interval of a rate seen over `count` independent observations."""
     z = float(ndtri(0.5 + confidence / 2))

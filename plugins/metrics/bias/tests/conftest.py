@@ -8,6 +8,7 @@ import pytest
 
 from rbench.design import Context, Design, Dimension
 from rbench.record import EpisodeRecord, Hashes
+from rbench.scene import Jitter
 
 Records = list[EpisodeRecord]
 
@@ -21,6 +22,8 @@ def make_record() -> Callable[..., EpisodeRecord]:
         outcome: Any = "success",
         task: str = "task",
         score: float | None = None,
+        values: dict[str, Any] | None = None,
+        jitter: dict[str, Jitter] | None = None,
         **levels: str,
     ) -> EpisodeRecord:
         instance = f"{task}/{dimension}/{'+'.join(levels.values())}/{context}"
@@ -32,8 +35,8 @@ def make_record() -> Callable[..., EpisodeRecord]:
             dimension=dimension,
             context=context,
             levels=levels,
-            values={},
-            jitter={},
+            values=values or {},
+            jitter={"geometry": Jitter(x=0.001 * repeat)} if jitter is None else jitter,
             seed=0,
             outcome=outcome,
             reason="goal",

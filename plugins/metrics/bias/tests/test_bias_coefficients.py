@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,11 @@ from rbench_metric_bias.coefficients import (
     average_coefficient,
     average_rate,
     coefficient_of_variation,
+    correlation_behind,
     interaction_effect,
     mean_over_contexts,
-    success_rates,
 )
+from rbench_metric_bias.outcomes import success_rates
 
 
 def cv(counts: list[int], repeats: int, eps: float, ddof: int) -> float:
@@ -67,6 +69,29 @@ def test_rate_uses_the_repeats_that_are_there() -> None:
     rates = success_rates(np.array([2, 1, 0]), np.array([4, 2, 0]))
     assert rates[:2].tolist() == [0.5, 0.5]
     assert math.isnan(rates[2])
+
+
+def expected_cv_without_bias(rate: float, repeats: int, levels: int, eps: float) -> float:
+    """By counting every outcome of every cell; contexts without a success are skipped."""
+    total, weight = 0.0, 0.0
+    for cells in product(range(repeats + 1), repeat=levels):
+        chance = math.prod(math.comb(repeats, k) * rate**k * (1 - rate) ** (repeats - k) for k in cells if any(cells))
+        if any(cells):
+            total += chance * cv(list(cells), repeats, eps, 0)
+            weight += chance
+    return total / weight
+
+
+@pytest.mark.parametrize(
+    ("levels", "repeats", "eps", "expected"),
+    [(2, 1, 0.0, 66.66666666666666), (3, 5, 0.0, 34.89576177273977), (3, 5, 0.01, 34.083415926969357)],
+)
+def test_cv_of_coin_flips_is_far_above_zero(levels: int, repeats: int, eps: float, expected: float) -> None:
+    assert expected_cv_without_bias(0.5, repeats, levels, eps) == pytest.approx(expected, abs=1e-9)
+
+
+def test_correlation_behind_a_printed_cv() -> None:
+    assert correlation_behind(0.5, 60.0, repeats=5, levels=9, eps=0) == pytest.approx(0.25625)
 
 
 def test_iec_both_ways() -> None:

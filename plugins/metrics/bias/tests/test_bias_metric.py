@@ -29,21 +29,24 @@ def test_row_of_a_complete_dimension(study: Any) -> None:
     half = 2.262157 * ((5 * 0.0025 + 3 * 0.2025 + 2 * 0.3025) / 9 / 10) ** 0.5
     # Variance inside cells 0, 0, 0.3, 0.3; of coin flips at the context's rate 25/90 and 24/90.
     dispersion = 0.6 / (2 * 25 / 90 + 2 * 24 / 90)
-    assert row(records, design) == {
+    found = row(records, design)
+    expected = {
         "successes": 11,
         "episodes": 20,
         "episodes_missing": 0,
         "cells": 4,
         "cells_incomplete": 0,
         "success_rate": 0.55,
-        "success_rate_interval": pytest.approx([0.55 - half, 0.55 + half], abs=1e-6),
+        "success_rate_interval": pytest.approx((0.55 - half, 0.55 + half), abs=1e-6),
         "score_mean": 0.55,
         "cv": pytest.approx((100 * 0.5 / 0.51 + 0.0) / 2),
         "contexts_used": 2,
         "contexts_total": 2,
         "blocks": 10,
         "dispersion": pytest.approx(dispersion),
+        "repeats_are_copies": False,
     }
+    assert {key: found[key] for key in expected} == expected
 
 
 def test_every_outcome_of_the_denominator_counts(make_record: Any) -> None:
@@ -99,17 +102,19 @@ def test_nothing_yet_gives_nulls_never_nan(study: Any) -> None:
     _, design = study({"color": [[1, 1]], "camera-pose+color": [[[1, 1], [1, 1]]]})
     result = Bias().compute([], design, "default")
     found = result.dimensions["color"]
-    nulls = ("success_rate", "success_rate_interval", "score_mean", "cv", "dispersion")
-    assert [found[key] for key in nulls] == [None] * 5
+    nulls = ("success_rate", "success_rate_interval", "score_mean", "cv", "dispersion", "cv_floor", "p_value", "p_main")
+    nulls += ("p_adjusted", "cv_debiased", "cv_debiased_interval", "icc", "verdict")
+    assert [found[key] for key in nulls] == [None] * len(nulls)
     assert (found["episodes"], found["episodes_missing"], found["contexts_used"], found["blocks"]) == (0, 10, 0, 0)
-    assert result.average == {"success_rate": None, "cv": None}
+    assert result.average == {"success_rate": None, "cv": None, "cv_debiased": None}
     json.dumps([result.dimensions, result.interactions, result.average, result.extra], allow_nan=False)
 
 
 def test_average_is_over_the_planned_dimensions(study: Any) -> None:
     records, design = study({"color": [[5, 0]], "distance": [[0, 0]], "camera-euler": [[2, 2]]})
     planned = replace(design, planned={"color": 10, "distance": 10, "camera-euler": 0})
-    assert Bias().compute(records, planned, "default").average == {"success_rate": 0.25, "cv": None}
+    average = Bias().compute(records, planned, "default").average
+    assert (average["success_rate"], average["cv"]) == (0.25, None)
 
 
 def test_grid_reports_both_directions(study: Any) -> None:

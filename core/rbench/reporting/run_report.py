@@ -1,0 +1,82 @@
+"""Everything that is known of a run, gathered once for tables, figures and pages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rbench.design import Dimension
+from rbench.interfaces.metric import Convention
+from rbench.plugins.catalog import Catalog
+from rbench.reporting.level_kinds import Levels, levels_of
+from rbench.reporting.run_labels import run_labels
+from rbench.reporting.summary import summarise
+from rbench.reporting.tallies import Tallies, tally
+from rbench.results.manifest import Manifest
+from rbench.results.run_directory import RunDirectory
+from rbench.results.store import OUTCOMES
+
+
+@dataclass(frozen=True)
+class RunReport:
+    """A run in a report.
+
+    Attributes:
+        label: short, and different for every run of the report.
+        summary: `rbench.reporting.summary.summarise`, the JSON report of the run.
+        tallies: counts of the same episodes.
+    """
+
+    label: str
+    run: RunDirectory
+    summary: Mapping[str, Any]
+    tallies: Tallies
+
+    @property
+    def manifest(self) -> Manifest:
+        return self.run.manifest
+
+    @property
+    def dimensions(self) -> tuple[Dimension, ...]:
+        """Dimensions of one factor that were planned or run."""
+        rows = self.summary["dimensions"]
+        return tuple(d for d in self.manifest.design.dimensions if not d.is_grid and _used(rows.get(d.name, {})))
+
+    @property
+    def grids(self) -> tuple[Dimension, ...]:
+        """Grids of two factors that have an episode."""
+        return tuple(
+            d
+            for d in self.manifest.design.dimensions
+            if len(d.factors) == 2 and self.tallies.dimensions[d.name].cells
+        )
+
+    def levels(self, factor: str, dimension: Dimension) -> Levels:
+        """The levels of a factor of a dimension."""
+        return levels_of(dimension.levels[factor], self.tallies.values.get(factor, {}))
+
+
+def gather(runs: Sequence[RunDirectory], catalog: Catalog, convention: Convention = "default") -> list[RunReport]:
+    """Summarise and count runs, in the order given.
+
+    Raises:
+        StartError: the records of one cannot be read.
+    """
+    summaries = [summarise(run, catalog, convention) for run in runs]
+    return [
+        RunReport(label, run, summary, _tally(run, summary))
+        for label, run, summary in zip(run_labels(summaries), runs, summaries, strict=True)
+    ]
+
+
+def _tally(run: RunDirectory, summary: Mapping[str, Any]) -> Tallies:
+    # A run may be going on: count the episodes that the summary counted, and none that came since.
+    number = sum(summary["counts"][outcome] for outcome in OUTCOMES)
+    with run.store(readonly=True) as store:
+        return tally(islice(store.records(), number), run.manifest.design)
+
+
+def _used(row: Mapping[str, Any]) -> bool:
+    return bool(row.get("planned") or row.get("episodes"))
