@@ -1,0 +1,180 @@
+"""Checks that an episode depends on its start alone: not on what ran before, on luck, or on the process."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rbench.testing.checks import CheckFailed, CheckSkipped, check
+from rbench.testing.fake_world import FakeWorld
+from rbench.testing.playing import Played, play
+from rbench.testing.scenarios import Scenario, baselines
+from rbench.testing.subjects import CALLS, AgentSubject
+
+#: Seconds that the other process may take: an agent may import torch there.
+ANOTHER_PROCESS_SECONDS = 300
+
+
+def _alone(subject: AgentSubject, scenario: Scenario) -> Played:
+    with subject.fresh() as agent:
+        return play(agent, FakeWorld(), scenario, calls=CALLS)
+
+
+@check("deterministic")
+def deterministic(subject: AgentSubject) -> None:
+    """The same start, given to two instances, leads to the same actions, byte for byte."""
+    with subject.fresh() as agent:
+        for first, scenario in zip(subject.series, baselines(), strict=True):
+            second = play(agent, FakeWorld(), scenario, calls=CALLS)
+            if first.signature != second.signature:
+                raise CheckFailed(
+                    f"a second instance did otherwise in episode {scenario.name!r}: {first.difference(second)}",
+                    "draw every random number from start.rng, keep nothing in class attributes and module globals, and"
+                    " do not iterate over sets",
+                )
+
+
+@check("no-carry-over")
+def no_carry_over(subject: AgentSubject) -> None:
+    """Nothing is carried from one episode to the next: an episode after others equals the same episode alone."""
+    first, _, last = baselines()
+    alone = _alone(subject, last)
+    if alone.signature != _alone(subject, last).signature:
+        raise CheckSkipped("it is not deterministic, so that episodes cannot be compared; see check 'deterministic'")
+    remedy = "set everything that act() changes in reset(): plans, queues of actions, counters, memories, caches"
+    after_others = subject.series[-1]
+    if alone.signature != after_others.signature:
+        raise CheckFailed(
+            f"episode {last.name!r} went otherwise after two others than alone: {alone.difference(after_others)}",
+            remedy,
+        )
+    with subject.fresh() as agent:
+        play(agent, FakeWorld(), first, calls=1)
+        after_cut = play(agent, FakeWorld(), last, calls=CALLS)
+    if alone.signature != after_cut.signature:
+        raise CheckFailed(
+            f"episode {last.name!r} went otherwise after one that was cut off: {alone.difference(after_cut)}", remedy
+        )
+
+
+@check("own-randomness")
+def own_randomness(subject: AgentSubject) -> None:
+    """Random numbers come from start.rng: global generators are neither used nor changed."""
+    scenario = baselines()[-1]
+    played = []
+    with _global_generators() as generators:
+        for seed in (11, 12):
+            for generator in generators:
+                generator.seed(seed)
+            before = [generator.state() for generator in generators]
+            played.append(_alone(subject, scenario))
+            for generator, state in zip(generators, before, strict=True):
+                if generator.state() != state:
+                    raise CheckFailed(
+                        f"the global generator of {generator.name} was used, or seeded, in an episode",
+                        "draw from start.rng; seed a library's own generator objects with start.rng.integers(2**32)",
+                    )
+    if played[0].signature != played[1].signature:
+        if _alone(subject, scenario).signature != _alone(subject, scenario).signature:
+            raise CheckSkipped("it is not deterministic; see check 'deterministic'")
+        raise CheckFailed(
+            f"an episode depends on global random state: {played[0].difference(played[1])}", "draw from start.rng"
+        )
+
+
+@check("same-in-another-process")
+def same_in_another_process(subject: AgentSubject) -> None:
+    """A worker process, with another hash seed, finds it by name and sees it do the same."""
+    scenario = baselines()[-1]
+    here = _alone(subject, scenario)
+    if here.signature != _alone(subject, scenario).signature:
+        raise CheckSkipped("it is not deterministic; see check 'deterministic'")
+    environ = os.environ | {"PYTHONHASHSEED": "271", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    code = f"from {__name__} import play_for_another_process as play; play()"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            input=json.dumps(subject.recipe()),
+            env=environ,
+            capture_output=True,
+            text=True,
+            timeout=ANOTHER_PROCESS_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CheckFailed(
+            f"another process did not finish an episode within {ANOTHER_PROCESS_SECONDS} s",
+            "make it start faster, and end the threads and processes it starts in close()",
+        ) from None
+    if done.returncode != 0:
+        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
+        raise CheckFailed(
+            f"another process could not play an episode: {last}",
+            "import what it needs in its own modules; rely on nothing that another module did before",
+        )
+    if done.stdout.strip().splitlines()[-1] != here.signature:
+        raise CheckFailed(
+            f"episode {scenario.name!r} went otherwise in another process",
+            "do not iterate over sets, and do not use hash(), id() or the clock; keep no state in module globals",
+        )
+
+
+def play_for_another_process() -> None:
+    """Play the last baseline scenario with the subject described on stdin, and print its signature."""
+    from rbench.testing.kinds import subject_of  # not at the top: it imports every check
+
+    print(_alone(subject_of(json.load(sys.stdin)), baselines()[-1]).signature)
+
+
+class _Global:
+    """A global random generator: how it is read, seeded, and put back."""
+
+    def __init__(
+        self, name: str, get: Callable[[], Any], put: Callable[[Any], Any], seed: Callable[[int], Any]
+    ) -> None:
+        self.name = name
+        self._get, self.put, self.seed = get, put, seed
+
+    def state(self) -> str:
+        """A digest of its state."""
+        return hashlib.sha256(repr(_listed(self._get())).encode()).hexdigest()
+
+    def saved(self) -> Any:
+        """Its state, to be put back."""
+        return self._get()
+
+
+def _listed(state: Any) -> Any:
+    return [_listed(item) for item in state] if isinstance(state, tuple) else getattr(state, "tolist", lambda: state)()
+
+
+@contextmanager
+def _global_generators() -> Iterator[list[_Global]]:
+    """The global generators of this process, put back afterwards."""
+    legacy: Any = np.random
+    generators = [
+        _Global("random", random.getstate, random.setstate, random.seed),
+        _Global("numpy.random", legacy.get_state, legacy.set_state, legacy.seed),
+    ]
+    if (torch := sys.modules.get("torch")) is not None:
+        generators.append(
+            _Global("torch", torch.random.get_rng_state, torch.random.set_rng_state, torch.random.manual_seed)
+        )
+    saved = [generator.saved() for generator in generators]
+    try:
+        yield generators
+    finally:
+        for generator, state in zip(generators, saved, strict=True):
+            generator.put(state)
+
+
+CHECKS = (deterministic, no_carry_over, own_randomness, same_in_another_process)

@@ -1,0 +1,245 @@
+"""What is checked: something that makes fresh agents, plays episodes with them, and remembers what it saw."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Literal
+
+from rbench.errors import RbenchError, StartError, one_line
+from rbench.interfaces.agent import Agent, AgentManifest
+from rbench.interfaces.world import World
+from rbench.plugins.catalog import Catalog, CatalogEntry, build_catalog
+from rbench.plugins.importing import stdout_to_stderr
+from rbench.plugins.trial import trial_entry
+from rbench.running.agents import ResolvedAgent, build_agent, effective_manifest, resolve_agent
+from rbench.running.description import Part, RunDescription
+from rbench.running.worker import build_world
+from rbench.simulation.gl import DISABLED, choose_gl
+from rbench.suites.loading import load_suite
+from rbench.suites.suite import Suite
+from rbench.testing.checks import CheckSkipped
+from rbench.testing.fake_world import FakeWorld
+from rbench.testing.playing import AS_IT_IS, Change, Played, play
+from rbench.testing.scenarios import baselines
+
+#: The suite whose world and episodes the checks in the real world use.
+SUITE = "roboview-bias"
+#: Calls of `act` after which an episode is cut where only equality matters.
+CALLS = 8
+
+
+@dataclass(frozen=True)
+class Expectations:
+    """What is expected beyond the contract.
+
+    Attributes:
+        competent: it solves the task at the baseline, at least sometimes.
+        time_limit: seconds that a call of `act` may take, the first one of an agent aside.
+        slow: whether a slower call fails its check, or is only worth a warning.
+        world: `auto` plays what needs a real world there when pictures can be drawn here; `fake` never does.
+        changes: what a wrapper may change (`instruction`, `observations`, ...); None: anything, and it is only told.
+    """
+
+    competent: bool = False
+    time_limit: float = 5.0
+    slow: Literal["fail", "warn"] = "fail"
+    world: Literal["auto", "fake"] = "auto"
+    changes: tuple[str, ...] | None = None
+
+
+class AgentSubject:
+    """An agent under test, by name or `module:attribute`, with its options and the vision model it is given."""
+
+    kind = "agent"
+
+    def __init__(
+        self,
+        name: str,
+        options: Mapping[str, Any] | None = None,
+        *,
+        vision: str | None = None,
+        vision_options: Mapping[str, Any] | None = None,
+        folder: str | Path | None = None,
+        expectations: Expectations | None = None,
+        catalog: Catalog | None = None,
+    ) -> None:
+        self.name = name
+        self.part = part_of(name, options, folder)
+        self.vision = part_of(vision, vision_options, folder) if vision else None
+        self.expect = expectations or Expectations()
+        self._catalog = catalog
+        self._attempts: dict[str, tuple[Played, ...]] = {}
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """What is installed."""
+        return self._catalog or build_catalog()
+
+    @property
+    def description(self) -> RunDescription:
+        """A run of it, as workers are told."""
+        return RunDescription(SUITE, agent=self.part, vision=self.vision)
+
+    @cached_property
+    def parts(self) -> ResolvedAgent:
+        """Everything it is made of.
+
+        Raises:
+            UsageError: an unknown name or option. StartError: its plugin or a library it needs is not usable.
+        """
+        return resolve_agent(self.catalog, self.description)
+
+    @cached_property
+    def entry(self) -> CatalogEntry:
+        """The contribution under test.
+
+        Raises:
+            UsageError: an unknown name. PluginError: its plugin is not usable.
+        """
+        if ":" in self.name:
+            return trial_entry(self.kind, self.name, self.part.folder)
+        return self.catalog.get(self.kind, self.name)
+
+    def recipe(self) -> dict[str, Any]:
+        """What makes this subject again in another process, as plain data (`kinds.subject_of`)."""
+        return {
+            "kind": self.kind,
+            "name": self.part.name,
+            "options": dict(self.part.options),
+            "folder": self.part.folder,
+            "vision": self.vision.name if self.vision else None,
+            "vision_options": dict(self.vision.options) if self.vision else None,
+        }
+
+    def build(self) -> Agent:
+        """A fresh agent, made as a run makes it; what its constructor raises is passed on."""
+        with stdout_to_stderr():
+            return build_agent(self.parts)
+
+    @contextlib.contextmanager
+    def fresh(self) -> Iterator[Agent]:
+        """A fresh agent, closed afterwards.
+
+        Raises:
+            CheckSkipped: it cannot be made, which check `construct` says.
+        """
+        try:
+            agent = self.build()
+            effective_manifest(agent)
+        except Exception as problem:
+            raise CheckSkipped(f"it could not be made ({one_line(problem)}); see check 'construct'") from problem
+        try:
+            yield agent
+        finally:
+            with contextlib.suppress(Exception):  # check `lifecycle` says what close() raises
+                agent.close()
+
+    @cached_property
+    def manifest(self) -> AgentManifest:
+        """Its manifest, as the host sees it."""
+        with self.fresh() as agent:
+            return effective_manifest(agent)
+
+    @cached_property
+    def series(self) -> tuple[Played, ...]:
+        """The baseline scenarios, one after the other, by one agent in the fake world."""
+        self.require_playable()
+        with self.fresh() as agent:
+            return tuple(play(agent, FakeWorld(), scenario, calls=CALLS) for scenario in baselines())
+
+    def all_played(self) -> tuple[Played, ...]:
+        """The series, and the baseline scenarios on the proving ground."""
+        return self.series + self.attempts()
+
+    def require_playable(self) -> None:
+        """Skip what cannot be checked here: the scenarios are manipulation tasks in one scene.
+
+        Raises:
+            CheckSkipped: it takes other tasks, or asks for a camera that the scene does not have.
+        """
+        if "manipulation" not in self.manifest.kinds:
+            raise CheckSkipped(f"it takes {', '.join(self.manifest.kinds)} tasks; the scenarios are manipulation tasks")
+        known = [camera.name for camera in baselines()[0].setup.scene.cameras]
+        if unknown := [name for name in self.manifest.cameras if name not in known]:
+            raise CheckSkipped(f"it asks for camera {unknown[0]!r}; the scene of the checks has {', '.join(known)}")
+
+    @cached_property
+    def suite(self) -> Suite:
+        """The suite of the checks in the real world.
+
+        Raises:
+            CheckSkipped: its plugins are not installed.
+        """
+        try:
+            return load_suite(self.catalog, SUITE)
+        except RbenchError as problem:
+            raise CheckSkipped(f"suite {SUITE!r} cannot be loaded: {problem}") from problem
+
+    @cached_property
+    def real_world_problem(self) -> str | None:
+        """Why it cannot be played in the real world, or None."""
+        if self.expect.world == "fake":
+            return "only the fake world is wanted"
+        try:
+            _ = self.suite
+        except CheckSkipped as why:
+            return str(why)
+        if self.manifest.cameras:
+            return _drawing_problem()
+        return None
+
+    @contextlib.contextmanager
+    def proving_ground(self) -> Iterator[World]:
+        """The world in which success counts: the real one where it can be had, else the fake one."""
+        if self.real_world_problem is not None:
+            yield FakeWorld()
+            return
+        world = build_world(self.suite)
+        try:
+            yield world
+        finally:
+            world.close()
+
+    def attempts(self, change: Change = AS_IT_IS) -> tuple[Played, ...]:
+        """The baseline scenarios on the proving ground to their ends, under a change; remembered."""
+        self.require_playable()
+        if change.name not in self._attempts:
+            with self.fresh() as agent, self.proving_ground() as world:
+                self._attempts[change.name] = tuple(play(agent, world, start, change=change) for start in baselines())
+        return self._attempts[change.name]
+
+    def successes(self, change: Change = AS_IT_IS) -> int:
+        """How many of the baseline scenarios it solves under a change."""
+        return sum(played.outcome == "success" for played in self.attempts(change))
+
+
+def part_of(name: str, options: Mapping[str, Any] | None, folder: str | Path | None) -> Part:
+    """A part of a run; an unpackaged one is imported from `folder`, by default the working directory."""
+    unpackaged = str(Path.cwd() if folder is None else folder) if ":" in name else None
+    return Part(name, dict(options or {}), unpackaged)
+
+
+def require_usable(subject: AgentSubject) -> None:
+    """Say at once what no check can say better.
+
+    Raises:
+        UsageError: an unknown name.
+        StartError: its plugin, or a library that it needs, is not usable here.
+    """
+    try:
+        subject.entry.load()
+    except RbenchError:
+        raise
+    except Exception as problem:
+        raise StartError(f"{subject.kind} {subject.name!r} could not be loaded: {one_line(problem)}") from problem
+
+
+def _drawing_problem() -> str | None:
+    try:
+        return "no picture can be drawn here: `rbench doctor` says why" if choose_gl() == DISABLED else None
+    except StartError as problem:
+        return str(problem)
