@@ -93,6 +93,14 @@ def test_nothing_of_the_wheels_own_package_is_imported() -> None:
     assert done.stdout.strip() == "[]", done.stderr
 
 
+@needs_wheel
+def test_a_process_that_inherits_the_choice_can_import_the_world_at_once() -> None:
+    code = "import rbench.simulation.world, OpenGL.platform as p; print(type(p.PLATFORM).__name__)"
+    environ = {k: v for k, v in os.environ.items() if k != "PYOPENGL_PLATFORM"} | gl.gl_variables(gl.OSMESA_WHEEL)
+    done = subprocess.run([sys.executable, "-c", code], env=environ, capture_output=True, text=True, timeout=60)
+    assert done.stdout.strip() == "WheelPlatform", done.stderr
+
+
 def test_a_wheel_that_is_not_installed_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     _install(monkeypatch, None)
     assert osmesa_wheel.library_folder() is None

@@ -131,6 +131,7 @@ def use_gl(backend: str) -> None:
     os.environ.setdefault("LP_NUM_THREADS", "0")
     try:
         if backend == OSMESA_WHEEL:
+            osmesa_wheel.load_libraries()
             osmesa_wheel.activate()
         importlib.import_module("mujoco")
     except StartError:

@@ -72,14 +72,10 @@ def load_libraries() -> ctypes.CDLL:
 
 
 def activate() -> None:
-    """Have PyOpenGL use the wheel's libOSMesa as its platform `osmesa`.
+    """Have PyOpenGL use the wheel's libOSMesa as its platform `osmesa`; it loads the libraries when it needs them.
 
     Call it before MuJoCo (or anything else) loads PyOpenGL's platform.
-
-    Raises:
-        StartError: as `load_libraries`.
     """
-    load_libraries()
     # PyOpenGL's own way to bring a platform: it imports the class under this name when it is first used.
     from OpenGL.plugins import PlatformPlugin
 
