@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +17,12 @@ import pytest
 
 import rbench
 from rbench.cli import main
+from rbench.design import Episode
+from rbench.plugins.catalog import Catalog
+from rbench.running.plan import Plan, Selection
+from rbench.seeding import block_seed, generator
+from rbench.simulation.gl import choose_gl
+from rbench.suites.loading import load_suite
 
 HERE = Path(__file__).resolve().parent
 
@@ -30,8 +41,19 @@ class Ran:
         assert self.directory is not None, self.err
         return list(rbench.open_run(self.directory).episodes())
 
+    @property
+    def manifest(self) -> dict[str, Any]:
+        assert self.directory is not None
+        return json.loads((self.directory / "manifest.json").read_text())
+
     def report(self) -> dict[str, Any]:
         return json.loads(self.out)[0]
+
+
+@pytest.fixture(autouse=True)
+def _no_commits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Versions without what git knows: somebody may commit to this working copy between a run and its resume."""
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "no-repository"))
 
 
 @pytest.fixture
@@ -58,3 +80,96 @@ def rbench_command(
         return Ran(code, printed.out, printed.err, directory)
 
     return call
+
+
+@dataclass
+class Started:
+    """`rbench` in a process, a group and a session of its own."""
+
+    process: subprocess.Popen[str]
+    directory: Path
+
+    def wait_for(self, done: int) -> None:
+        """Until so many episodes are on disk."""
+        deadline = time.monotonic() + 120
+        while self.done() < done:
+            assert self.process.poll() is None, self.process.communicate()
+            assert time.monotonic() < deadline, "no progress"
+            time.sleep(0.02)
+
+    def done(self) -> int:
+        try:
+            return rbench.open_run(self.directory).counts()["done"]
+        except rbench.RbenchError:  # it is only being made
+            return 0
+
+    def end(self, number: int, group: bool = False) -> None:
+        (os.killpg if group else os.kill)(self.process.pid, number)
+
+    def ended(self) -> Ran:
+        """Wait for its end."""
+        out, err = self.process.communicate(timeout=60)
+        return Ran(self.process.returncode, out, err, self.directory)
+
+    def left(self) -> list[int]:
+        """Processes of its session that still run; a zombie does not."""
+        found = []
+        for stat in Path("/proc").glob("[0-9]*/stat"):
+            try:
+                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
+            except OSError:
+                continue
+            if int(session) == self.process.pid and state != "Z":
+                found.append(int(stat.parent.name))
+        return found
+
+
+@pytest.fixture
+def start_rbench(tmp_path: Path) -> Iterator[Callable[..., Started]]:
+    """Starts `rbench ARGUMENTS` in a process; a `run` gets the run directory `tmp_path / "run"`."""
+    every: list[Started] = []
+
+    def start(*arguments: str) -> Started:
+        directory = tmp_path / "run"
+        words = [*arguments, "--out", str(directory)] if arguments[0] == "run" else list(arguments)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rbench", *words],
+            cwd=HERE,
+            # Already known here, so nobody need search for it.
+            env={**os.environ, "MUJOCO_GL": choose_gl()},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        every.append(Started(process, directory))
+        return every[-1]
+
+    yield start
+    for started in every:
+        if started.process.poll() is None:
+            started.end(signal.SIGKILL, group=True)
+        started.process.communicate()
+
+
+@pytest.fixture
+def drawn(catalog: Catalog) -> Callable[[Episode], float]:
+    """The first random number that an agent draws in an episode: how `agents_that_end` knows which it is in."""
+    suite = load_suite(catalog, "roboview-bias")
+
+    def number(episode: Episode) -> float:
+        i = episode.instance
+        sequence = block_seed(0, suite.name, i.task, i.context, episode.repeat, salt=i.id)
+        return float(generator(sequence, "agent").random())
+
+    return number
+
+
+@pytest.fixture
+def planned(catalog: Catalog) -> Callable[..., list[Episode]]:
+    """The first episodes of the plan of roboview-bias."""
+
+    def episodes(limit: int) -> list[Episode]:
+        return list(Plan(load_suite(catalog, "roboview-bias"), Selection(limit=limit)))
+
+    return episodes

@@ -91,6 +91,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
             return code
     except KeyboardInterrupt as stop:
+        if arguments is None:
+            _end_undisturbed()
         print_note("interrupted")
         return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
     except click.Abort:
@@ -134,6 +136,13 @@ def _terminable() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+def _end_undisturbed() -> None:
+    """Ignore what a second Ctrl-C sends: in the last moments of an interpreter it would change the exit code."""
+    with contextlib.suppress(ValueError):  # not in the main thread
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, signal.SIG_IGN)
 
 
 def _reader_is_gone() -> bool:

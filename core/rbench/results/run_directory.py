@@ -11,12 +11,13 @@ from __future__ import annotations
 import json
 import re
 import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from rbench.errors import StartError, StoppedEarly, UsageError
+from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
 from rbench.record import COUNTED, EpisodeRecord, Outcome
 from rbench.results.atomic import replacing
 from rbench.results.lock import holder, is_held
@@ -26,6 +27,8 @@ from rbench.results.store import OUTCOMES, EpisodeStore, lock_path
 #: Where runs go unless told otherwise, below the working directory.
 DEFAULT_PARENT = Path("rbench-runs")
 _MANIFEST, _EPISODES = "manifest.json", "episodes.sqlite"
+_FOLDERS = ("artifacts", "report")
+_PART = f".{_MANIFEST}.*.part"
 
 
 class RunDirectory:
@@ -54,7 +57,7 @@ class RunDirectory:
             store = EpisodeStore.create(place / _EPISODES)
             run = cls(place, manifest, store)
             run._write(manifest)
-            for name in ("artifacts", "report"):
+            for name in _FOLDERS:
                 (place / name).mkdir()
         except OSError as problem:
             raise StartError(
@@ -100,7 +103,7 @@ class RunDirectory:
         if self._writer is None:
             self._writer = EpisodeStore.open(self.path / _EPISODES)
             self._manifest = _read_manifest(self.path)  # the last writer may have changed it until now
-            for leftover in self.path.glob(f".{_MANIFEST}.*.part"):  # of a writer that was killed
+            for leftover in self.path.glob(_PART):  # of a writer that was killed
                 leftover.unlink(missing_ok=True)
         return self._writer
 
@@ -196,9 +199,32 @@ def _take(path: Path) -> None:
         raise UsageError(f"{path} is a file; choose a folder with --out")
     path.mkdir(parents=True, exist_ok=True)
     if (path / _MANIFEST).exists():
-        raise UsageError(f"{path} holds another run; choose another --out")
+        writer = holder(lock_path(path / _EPISODES))
+        going = "" if writer is None else f", which process {writer} is writing"
+        raise UsageError(f"{path} holds another run{going}; choose another --out, or go on with it: rbench resume")
     if any(path.iterdir()):
-        raise UsageError(f"{path} is not empty; choose another --out")
+        if not _never_began(path):
+            raise UsageError(f"{path} is not empty; choose another --out")
+        shutil.rmtree(path)
+        path.mkdir()
+
+
+def _never_began(path: Path) -> bool:
+    """Whether all that is there is what a run leaves that was killed before it wrote its manifest."""
+    store = path / _EPISODES
+    known = {_EPISODES, f"{_EPISODES}-journal", lock_path(store).name, *_FOLDERS}
+    names = {item.name for item in path.iterdir() if not item.match(_PART)}
+    if not names <= known or any((path / name).is_dir() and any((path / name).iterdir()) for name in names):
+        return False
+    if is_held(lock_path(store)) is not False or not store.exists():
+        return False
+    if store.stat().st_size == 0:
+        return True
+    try:
+        with EpisodeStore.open(store, readonly=True) as episodes:
+            return episodes.last_position() == 0
+    except RbenchError:
+        return False
 
 
 def _new_folder(manifest: Manifest) -> Path:

@@ -16,7 +16,6 @@ class Phase(IntEnum):
     AGENT_RESET = 5
     AGENT_ACT = 6
     AGENT_REPORT = 7
-    CLOSING_AGENT = 8
 
     @property
     def in_agent(self) -> bool:
@@ -38,7 +37,6 @@ _WORDS = {
     Phase.AGENT_RESET: "in reset()",
     Phase.AGENT_ACT: "in act()",
     Phase.AGENT_REPORT: "in report()",
-    Phase.CLOSING_AGENT: "in close()",
 }
 
 

@@ -85,11 +85,9 @@ class Worker:
         return self.runner.run(episode)
 
     def close(self) -> None:
-        """Close agent and world; an agent that fails to close is only logged."""
-        self.phase.enter(Phase.CLOSING_AGENT)
+        """Close agent and world; an agent that fails to close is only logged. The phase stays what it was."""
         try:
             self.agent.close()
         except Exception as problem:
             logging.getLogger("rbench").warning("agent %s: close() raised %r", self.runner.agent_name, problem)
-        self.phase.enter(Phase.IDLE)
         self.world.close()
