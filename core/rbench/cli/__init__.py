@@ -33,7 +33,8 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("rbench.cli.report:command", "Tables of one or several runs, also half-finished ones."),
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
     "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),
-    "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte."),
+    "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte, and films."),
+    "verify": ("rbench.cli.verify:command", "Whether a run is whole, and a random part of it happens again."),
 }
 
 USAGE, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 130, 143, 141

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -80,11 +80,8 @@ def complaints(store: EpisodeStore) -> list[str]:
     return [*found[:_MOST_COMPLAINTS], f"and {more} more of these"] if more > 0 else found
 
 
-def salvage(run: RunDirectory, target: Path, note: Callable[[DamagedEpisode], None]) -> int:
+def salvage(run: RunDirectory, target: Path) -> int:
     """Copy the whole episodes of a run to a new run directory that `rbench resume` completes.
-
-    Args:
-        note: is told of every episode that is left out.
 
     Returns:
         The number of episodes copied.
@@ -101,8 +98,6 @@ def salvage(run: RunDirectory, target: Path, note: Callable[[DamagedEpisode], No
             if isinstance(found, WholeEpisode):
                 copy.store().append(found.record, found.trajectory)
                 count += 1
-            else:
-                note(found)
     return count
 
 
