@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from rbench.errors import (
         AgentError,
         InfrastructureError,
+        NoAnswer,
         PluginError,
         RbenchError,
         StaleObservation,
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
     from rbench.interfaces.agent import Agent, AgentContext, AgentManifest, EpisodeStart, RobotFacts
     from rbench.interfaces.factor import Factor
     from rbench.interfaces.metric import Metric, MetricResult
-    from rbench.interfaces.vision import Question, VisionModel
+    from rbench.interfaces.vision import Question, Reply, Usage, VisionModel
     from rbench.interfaces.world import Tick, World
     from rbench.interfaces.wrapper import Wrapper
     from rbench.observation import CameraRequest, CameraView, Intrinsics, Observation
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
     from rbench.results.run_directory import open_run
     from rbench.running.api import run
     from rbench.scene import SceneDescription, Setup
+    from rbench.vision.asking import Interview
     from rbench.world_state import WorldState
 
 _MODULES: dict[str, tuple[str, ...]] = {
@@ -67,6 +69,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "errors": (
         "AgentError",
         "InfrastructureError",
+        "NoAnswer",
         "PluginError",
         "RbenchError",
         "StaleObservation",
@@ -81,7 +84,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "interfaces.agent": ("Agent", "AgentContext", "AgentManifest", "EpisodeStart", "RobotFacts"),
     "interfaces.factor": ("Factor",),
     "interfaces.metric": ("Metric", "MetricResult"),
-    "interfaces.vision": ("Question", "VisionModel"),
+    "interfaces.vision": ("Question", "Reply", "Usage", "VisionModel"),
     "interfaces.world": ("Tick", "World"),
     "interfaces.wrapper": ("Wrapper",),
     "observation": ("CameraRequest", "CameraView", "Intrinsics", "Observation"),
@@ -89,6 +92,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "results.run_directory": ("open_run",),
     "running.api": ("run",),
     "scene": ("SceneDescription", "Setup"),
+    "vision.asking": ("Interview",),
     "world_state": ("WorldState",),
 }
 _HOMES = {name: f"rbench.{module}" for module, names in _MODULES.items() for name in names}
@@ -113,6 +117,7 @@ __all__ = [
     "FactorContribution",
     "InfrastructureError",
     "Instance",
+    "Interview",
     "Intrinsics",
     "JointPositions",
     "JointVelocities",
@@ -120,11 +125,13 @@ __all__ = [
     "Metric",
     "MetricContribution",
     "MetricResult",
+    "NoAnswer",
     "Observation",
     "PluginError",
     "Pose",
     "Question",
     "RbenchError",
+    "Reply",
     "RobotFacts",
     "SceneDescription",
     "Setup",
@@ -137,6 +144,7 @@ __all__ = [
     "Tick",
     "Trajectory",
     "UnstableSimulation",
+    "Usage",
     "UsageError",
     "VisionModel",
     "VisionModelContribution",

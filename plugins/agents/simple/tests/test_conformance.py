@@ -1,0 +1,14 @@
+"""`simple` keeps the contract of agents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from rbench.testing import agent_checks
+
+
+@pytest.mark.parametrize("check", agent_checks("simple"), ids=str)
+def test_conformance(check: Callable[[], None]) -> None:
+    check()
