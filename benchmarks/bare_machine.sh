@@ -39,7 +39,7 @@ printf '%s\n' "$first"
 SECONDS=0
 eval "$first"
 echo "first command: $SECONDS s"
-rbench doctor || true
+rbench doctor
 rbench render roboview-bias color/teal/position-p2 -o ~/picture.png
 SESSION
 
@@ -52,6 +52,7 @@ chroot "$root" chown -R "$user:$user" "/home/$user"
 unshare --mount bash -c '
     set -e
     mount -t proc proc "$1/proc"
+    mount -t devpts -o newinstance,ptmxmode=666 devpts "$1/dev/pts"
     mount -t tmpfs tmpfs "$1/dev/shm"
     root=$1 user=$2
     shift 2
