@@ -74,10 +74,10 @@ class Execution:
 def usable_cores() -> int:
     """The cores that this process may use: its affinity, and no more than the quota of its container."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else (os.cpu_count() or 1)
-    return max(1, min(cores, _quota(Path("/sys/fs/cgroup/cpu.max"), cores)))
+    return max(1, min(cores, cores_of_quota(Path("/sys/fs/cgroup/cpu.max"), cores)))
 
 
-def _quota(file: Path, otherwise: int) -> int:
+def cores_of_quota(file: Path, otherwise: int) -> int:
     """Cores of a control group: `max 100000`, or microseconds of every period such as `200000 100000`."""
     try:
         share, period = file.read_text().split()
