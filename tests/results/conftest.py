@@ -16,7 +16,7 @@ from rbench.results.store import EpisodeStore
 from rbench.scene import Jitter
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def record() -> Callable[..., EpisodeRecord]:
     """`record(3, outcome="failure", error=...)`: the episode of repeat 3."""
 
@@ -56,7 +56,7 @@ def store(tmp_path: Path) -> Iterator[EpisodeStore]:
         yield store
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def manifest() -> Callable[..., Manifest]:
     def make(**changes: Any) -> Manifest:
         dimension = Dimension("color", {"color": ("red", "blue")}, ("base",), 5)

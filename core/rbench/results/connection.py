@@ -20,8 +20,11 @@ _POLL = 0.0005
 T = TypeVar("T")
 
 
-def connect(path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
+def connect(path: Path, mode: Literal["ro", "rw"], *, damaged: bool = False) -> sqlite3.Connection:
     """A connection in which every statement is its own transaction unless BEGIN says otherwise.
+
+    Args:
+        damaged: let statements read what they can of a file that was cut off or holds what is no text.
 
     Raises:
         sqlite3.Error: there is no such file, or it cannot be opened.
@@ -32,6 +35,10 @@ def connect(path: Path, mode: Literal["ro", "rw"]) -> sqlite3.Connection:
         timeout=PATIENCE if mode == "rw" else 0.0,
         isolation_level=None,
     )
+    if damaged:
+        # Without, SQLite refuses a file that is shorter than it says itself. Nothing is written: the mode forbids it.
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.text_factory = lambda data: data.decode(errors="replace")
     if mode == "rw":
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")

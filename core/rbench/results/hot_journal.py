@@ -17,15 +17,18 @@ from rbench.results.connection import connect, error_name, patiently
 _ATTEMPTS = 5
 
 
-def open_past_hot_journal(path: Path) -> sqlite3.Connection:
+def open_past_hot_journal(path: Path, *, damaged: bool = False) -> sqlite3.Connection:
     """A connection for reading: to the file itself, or to a temporary copy that goes when it is closed.
+
+    Args:
+        damaged: as for `connect`.
 
     Raises:
         sqlite3.Error: the file cannot be read, or is not a database.
         OSError: there is no room for the copy.
     """
     for _ in range(_ATTEMPTS):
-        connection = connect(path, "ro")
+        connection = connect(path, "ro", damaged=damaged)
         try:
             patiently(lambda: connection.execute("SELECT count(*) FROM sqlite_master"))  # noqa: B023 - called at once
         except sqlite3.Error as problem:
@@ -34,7 +37,7 @@ def open_past_hot_journal(path: Path) -> sqlite3.Connection:
                 raise
         else:
             return connection
-        if (copy := _rolled_back_copy(path)) is not None:
+        if (copy := _rolled_back_copy(path, damaged)) is not None:
             return copy
     raise OSError(f"{path} changes faster than it can be copied")
 
@@ -44,7 +47,7 @@ def needs_rollback(problem: sqlite3.Error) -> bool:
     return error_name(problem) == "SQLITE_READONLY_ROLLBACK"
 
 
-def _rolled_back_copy(path: Path) -> sqlite3.Connection | None:
+def _rolled_back_copy(path: Path, damaged: bool) -> sqlite3.Connection | None:
     """A copy; None when a writer took the journal away meanwhile, so that file and journal may not belong together."""
     journal = Path(f"{path}-journal")
     # The folder is removed at once: the open file lives on, without a name, until it is closed.
@@ -59,6 +62,6 @@ def _rolled_back_copy(path: Path) -> sqlite3.Connection | None:
             return None
         if (before.st_ino, before.st_mtime_ns, before.st_size) != (after.st_ino, after.st_mtime_ns, after.st_size):
             return None
-        connection = connect(copy, "rw")
+        connection = connect(copy, "rw", damaged=damaged)
         connection.execute("SELECT count(*) FROM sqlite_master")
     return connection

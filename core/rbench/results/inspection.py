@@ -16,7 +16,7 @@ from rbench.results.store import EpisodeStore
 #: Complaints of SQLite about the whole file that are passed on.
 _MOST_COMPLAINTS = 5
 #: So many positions without an episode in a row end the search: the highest position may be unreadable, or damaged.
-_LONGEST_GAP = 200_000
+_LONGEST_GAP = 50_000
 
 _COLUMNS = ("episode", "instance", "repeat", "dimension", "context", "outcome")
 
@@ -91,7 +91,7 @@ def salvage(run: RunDirectory, target: Path) -> int:
     """
     count = 0
     with (
-        run.store(readonly=True) as store,
+        run.store(damaged=True) as store,
         RunDirectory.create(target, replace(run.manifest, state="interrupted")) as copy,
     ):
         for found in inspect_store(store):

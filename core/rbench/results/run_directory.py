@@ -92,14 +92,17 @@ class RunDirectory:
         """The process that writes the run now, or None when none does or this cannot be told."""
         return holder(lock_path(self.path / _EPISODES))
 
-    def store(self, readonly: bool = False) -> EpisodeStore:
+    def store(self, readonly: bool = False, *, damaged: bool = False) -> EpisodeStore:
         """The episodes. For writing there is one store, kept open until `close`; each read-only one is the caller's.
+
+        Args:
+            damaged: read-only, of a file that may be damaged (`EpisodeStore.open`).
 
         Raises:
             StartError: another process is the writer, or the file cannot be used.
         """
-        if readonly:
-            return EpisodeStore.open(self.path / _EPISODES, readonly=True)
+        if readonly or damaged:
+            return EpisodeStore.open(self.path / _EPISODES, readonly=True, damaged=damaged)
         if self._writer is None:
             self._writer = EpisodeStore.open(self.path / _EPISODES)
             self._manifest = _read_manifest(self.path)  # the last writer may have changed it until now

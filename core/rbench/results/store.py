@@ -23,7 +23,7 @@ from rbench.record import EpisodeRecord, Outcome, Trajectory
 from rbench.results.connection import connect, patiently
 from rbench.results.hot_journal import needs_rollback, open_past_hot_journal
 from rbench.results.lock import WriterLock, holder
-from rbench.results.store_errors import damaged, stopped, unusable
+from rbench.results.store_errors import damaged_store, stopped, unusable
 from rbench.results.tables import SCHEMA, create_tables, recognised_schema, upgrade
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
@@ -71,8 +71,11 @@ class EpisodeStore:
         return cls(path, connection, lock)
 
     @classmethod
-    def open(cls, path: Path, readonly: bool = False) -> EpisodeStore:
+    def open(cls, path: Path, readonly: bool = False, *, damaged: bool = False) -> EpisodeStore:
         """An existing store. Read-only: nothing is written or created beside it, ever.
+
+        Args:
+            damaged: read-only, and let `query` read what it can of a damaged file.
 
         Raises:
             UsageError: no such file, or it is not an episode store.
@@ -80,9 +83,10 @@ class EpisodeStore:
         """
         if not path.is_file():
             raise UsageError(f"{path}: no such file; give a run directory that rbench run has written")
+        readonly |= damaged
         lock = None if readonly else _locked(path)
         try:
-            connection = open_past_hot_journal(path) if readonly else connect(path, "rw")
+            connection = open_past_hot_journal(path, damaged=damaged) if readonly else connect(path, "rw")
             schema = patiently(lambda: recognised_schema(path, connection))
             if lock is not None:
                 upgrade(connection, schema)
@@ -150,7 +154,11 @@ class EpisodeStore:
             through: a `last_position`; what was added after it is left out.
         """
         for plain in self.plain_records(counted_only, through):
-            yield EpisodeRecord.from_stored(plain)
+            try:
+                record = EpisodeRecord.from_stored(plain)
+            except (TypeError, KeyError, AttributeError) as problem:
+                raise self._damaged(plain.get("episode"), f"has a field too many or too few: {problem}") from problem
+            yield record
 
     def plain_records(self, counted_only: bool = False, through: int | None = None) -> Iterator[dict[str, Any]]:
         """What `records` gives, as the plain data of `EpisodeRecord.to_plain`; five times as fast.
@@ -191,7 +199,7 @@ class EpisodeStore:
             raise self._unknown(episode)
         ((blob, crc),) = rows
         if crc is not None and zlib.crc32(blob) != crc:
-            raise damaged(self.path, f"the trajectory of {episode!r} is not what was written")
+            raise damaged_store(self.path, f"the trajectory of {episode!r} is not what was written")
         try:
             return Trajectory.from_bytes(blob)
         except ValueError as problem:
@@ -225,7 +233,7 @@ class EpisodeStore:
         found: dict[str, dict[Outcome, int]] = {}
         for dimension, outcome, count in self._rows(query, end):
             if outcome not in OUTCOMES:
-                raise damaged(self.path, f"outcome {outcome!r} does not exist")
+                raise damaged_store(self.path, f"outcome {outcome!r} does not exist")
             found.setdefault(dimension, {})[outcome] = count
         return found
 
@@ -270,12 +278,17 @@ class EpisodeStore:
 
     def _parsed(self, episode: str, text: str, crc: int | None) -> dict[str, Any]:
         if crc is not None and _checksum(text) != crc:
-            raise damaged(self.path, f"the record of {episode!r} is not what was written")
+            raise self._damaged(episode, "is not what was written")
         try:
-            plain: dict[str, Any] = json.loads(text)
+            plain = json.loads(text)
         except ValueError as problem:
-            raise damaged(self.path, f"the record of {episode!r}: {problem}") from problem
+            raise self._damaged(episode, f"is no JSON: {problem}") from problem
+        if not isinstance(plain, dict):
+            raise self._damaged(episode, "is no JSON object")
         return plain
+
+    def _damaged(self, episode: object, what: str) -> StartError:
+        return damaged_store(self.path, f"the record of {episode!r} {what}")
 
     def _unknown(self, episode: str) -> UsageError:
         known = [str(r[0]) for r in self._rows("SELECT episode FROM episodes ORDER BY position LIMIT 20000")]

@@ -16,13 +16,13 @@ def unusable(path: Path, problem: sqlite3.Error | OSError) -> StartError | Usage
         return UsageError(f"{path} is not an episode store; give a run directory that rbench run has written")
     # What is not text where text must be is no error of SQLite's, but of the module's.
     if name.startswith("SQLITE_CORRUPT") or "decode to UTF-8" in str(problem):
-        return damaged(path, str(problem))
+        return damaged_store(path, str(problem))
     return StartError(
         f"cannot read {path}: {problem}; check its permissions, the disk, and that nothing keeps it locked"
     )
 
 
-def damaged(path: Path, what: str) -> StartError:
+def damaged_store(path: Path, what: str) -> StartError:
     """Something in the store is not what was written."""
     return StartError(
         f"{path} is damaged ({what}). `rbench verify {path.parent}` says which episodes are whole, and with"

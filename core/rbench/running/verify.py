@@ -48,7 +48,7 @@ def check_store(run: RunDirectory) -> StoreCheck:
     if run.state == "running":
         raise StartError(f"{run.path} is being written; verify it when it has ended: rbench status {run.path}")
     check = StoreCheck()
-    with run.store(readonly=True) as store:
+    with run.store(damaged=True) as store:
         check.findings += complaints(store)
         for found in inspect_store(store):
             if isinstance(found, DamagedEpisode):
