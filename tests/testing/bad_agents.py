@@ -403,3 +403,15 @@ class LooseOptions(BaseModel):
 @caught_by("options")
 class AnyOption(Honest):
     Options = LooseOptions
+
+
+@caught_by("timing")
+class TimesAsText(Honest):
+    def timing(self):
+        return {"thinking": "2 s"}
+
+
+@caught_by("deterministic")
+class TimesInReport(Honest):
+    def report(self):
+        return {"clock": time.perf_counter()}

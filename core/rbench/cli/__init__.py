@@ -24,6 +24,7 @@ from rbench.errors import RbenchError, UsageError, did_you_mean
 #: Command -> (target, help). The help stands here so that `rbench --help` imports no command.
 COMMANDS: dict[str, tuple[str, str]] = {
     "list-plugins": ("rbench.cli.list_plugins:command", "Everything that is installed, and what did not load and why."),
+    "describe": ("rbench.cli.describe:command", "Options, needs, cameras and origin of a plugin, and how it is used."),
     "show": ("rbench.cli.show:command", "A suite: tasks, dimensions, levels, contexts and counts."),
     "instances": ("rbench.cli.instances:command", "The instances of a suite, one a line."),
     "render": ("rbench.cli.render:command", "What an agent would see of an instance, as a picture."),
@@ -31,8 +32,11 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "resume": ("rbench.cli.resume:command", "Go on with a run that ended early; runs exactly what is missing."),
     "status": ("rbench.cli.status:command", "How far a run is."),
     "report": ("rbench.cli.report:command", "Tables of one or several runs, also half-finished ones."),
+    "compare": ("rbench.cli.compare:command", "Two runs against each other, over the episodes that both have."),
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
     "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),
+    "new-plugin": ("rbench.cli.new_plugin:command", "A new plugin: a complete distribution that works, to be changed."),
+    "check-plugin": ("rbench.cli.check_plugin:command", "Whether a plugin keeps the contract, and how to mend it."),
     "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte, and films."),
     "verify": ("rbench.cli.verify:command", "Whether a run is whole, and a random part of it happens again."),
 }

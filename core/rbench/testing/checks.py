@@ -85,13 +85,23 @@ def checked_exemptions(exemptions: Mapping[str, str], checks: Iterable[Check]) -
     """
     names = [item.name for item in checks]
     for name, reason in exemptions.items():
-        if name not in names:
-            raise UsageError(
-                f"exemption {name!r} is no check.{did_you_mean(name, names)} The checks: {', '.join(names)}."
-            )
+        require_check(name, names, "exemption")
         if not isinstance(reason, str) or not reason.strip():
             raise UsageError(f"exemption {name!r} has no reason; write down why this plugin need not pass it")
     return dict(exemptions)
+
+
+def require_check(name: str, names: Iterable[str], what: str) -> None:
+    """Refuse a name that no check has.
+
+    Raises:
+        UsageError: with near names.
+    """
+    if name not in (known := list(names)):
+        raise UsageError(
+            f"{what} {name!r} is no check.{did_you_mean(name, known)}"
+            " `rbench check-plugin KIND:NAME --list` lists them."
+        )
 
 
 def run_checks(subject: Any, checks: Iterable[Check], exemptions: Mapping[str, str] | None = None) -> Iterator[Result]:

@@ -17,10 +17,10 @@ import numpy as np
 from rbench.action import Action, JointPositions, JointVelocities, Waypoint, Waypoints
 from rbench.geometry import Array, rotation_matrix
 from rbench.testing.checks import Check, CheckFailed, CheckSkipped, check
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.playing import Change, Played, play
 from rbench.testing.scenarios import baselines, scenario
 from rbench.testing.subjects import AgentSubject
+from rbench.testing.worlds import fake_world
 
 #: How much the hand points down (cosine) where it surely does, and where it surely does not.
 DOWN, NOT_DOWN = 0.9, 0.5
@@ -76,7 +76,7 @@ def hand_turns_with_object(subject: AgentSubject) -> str:
     angles = []
     for name, yaw in (("turned-right", -YAW), ("turned-left", YAW)):
         with subject.fresh() as agent:
-            played = play(agent, FakeWorld(), scenario(name, 0.52, 0.02, yaw), calls=4)
+            played = play(agent, fake_world(), scenario(name, 0.52, 0.02, yaw), calls=4)
         goals = _closing(played)
         if not goals:
             raise CheckSkipped("it closes the gripper at no waypoint in these episodes")

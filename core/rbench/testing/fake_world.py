@@ -262,7 +262,7 @@ class FakeWorld:
                 )
             picture = self._picture(name, request.height, request.width)
             image: npt.NDArray[Any] = picture.rgb if channel == "rgb" else picture.depth
-            return np.array(self.alter(channel, image.copy()), order="C")
+            return np.ascontiguousarray(self.alter(channel, image.copy()))
 
         return CameraView(
             name,

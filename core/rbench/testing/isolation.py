@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.playing import Played, play
 from rbench.testing.scenarios import Scenario, baselines
 from rbench.testing.subjects import CALLS, AgentSubject
+from rbench.testing.worlds import fake_world
 
 #: Seconds that the other process may take: an agent may import torch there.
 ANOTHER_PROCESS_SECONDS = 300
@@ -26,7 +26,7 @@ ANOTHER_PROCESS_SECONDS = 300
 
 def _alone(subject: AgentSubject, scenario: Scenario) -> Played:
     with subject.fresh() as agent:
-        return play(agent, FakeWorld(), scenario, calls=CALLS)
+        return play(agent, fake_world(), scenario, calls=CALLS)
 
 
 @check("deterministic")
@@ -34,7 +34,7 @@ def deterministic(subject: AgentSubject) -> None:
     """The same start, given to two instances, leads to the same actions, byte for byte."""
     with subject.fresh() as agent:
         for first, scenario in zip(subject.series, baselines(), strict=True):
-            second = play(agent, FakeWorld(), scenario, calls=CALLS)
+            second = play(agent, fake_world(), scenario, calls=CALLS)
             if first.signature != second.signature:
                 raise CheckFailed(
                     f"a second instance did otherwise in episode {scenario.name!r}: {first.difference(second)}",
@@ -58,8 +58,8 @@ def no_carry_over(subject: AgentSubject) -> None:
             remedy,
         )
     with subject.fresh() as agent:
-        play(agent, FakeWorld(), first, calls=1)
-        after_cut = play(agent, FakeWorld(), last, calls=CALLS)
+        play(agent, fake_world(), first, calls=1)
+        after_cut = play(agent, fake_world(), last, calls=CALLS)
     if alone.signature != after_cut.signature:
         raise CheckFailed(
             f"episode {last.name!r} went otherwise after one that was cut off: {alone.difference(after_cut)}", remedy

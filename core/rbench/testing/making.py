@@ -9,12 +9,13 @@ from typing import Any
 from rbench.action import ACTION_KINDS, Stop
 from rbench.errors import RbenchError, one_line
 from rbench.interfaces.agent import Agent, AgentManifest
+from rbench.interfaces.world import World
 from rbench.running.agents import effective_manifest
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.playing import play, start_of
 from rbench.testing.scenarios import Scenario, baselines
 from rbench.testing.subjects import CALLS, AgentSubject
+from rbench.testing.worlds import fake_world
 from rbench.values import to_plain
 
 #: Physics steps a second, which a control rate must divide (design of the world).
@@ -55,7 +56,7 @@ def construct(subject: AgentSubject) -> None:
     try:
         _ = subject.parts
     except RbenchError as problem:
-        raise CheckSkipped(f"its options are not usable ({problem}); see check 'options'") from problem
+        raise CheckSkipped("its options are not usable; see check 'options'") from problem
     for _ in range(2):
         try:
             agent = subject.build()
@@ -83,7 +84,7 @@ def manifest(subject: AgentSubject) -> str:
         with subject.fresh() as other:
             _require_equal(first, other.manifest, "from a second instance")
         subject.require_playable()
-        play(agent, FakeWorld(), baselines()[0], calls=CALLS)
+        play(agent, fake_world(), baselines()[0], calls=CALLS)
         _require_equal(first, agent.manifest, "after an episode")
     cameras = ", ".join(f"{name} {r.width} x {r.height} {'+'.join(r.channels)}" for name, r in first.cameras.items())
     return f"{', '.join(first.actions)}; cameras: {cameras or 'none'}"
@@ -98,7 +99,7 @@ def lifecycle(subject: AgentSubject) -> None:
     subject.require_playable()
     first, second, _ = baselines()
     with subject.fresh() as agent:
-        world = FakeWorld()
+        world = fake_world()
         _reset(agent, world, first, "reset()")
         _call("report() of an episode without a call of act()", agent.report)
         observation = _reset(agent, world, second, "reset() of an episode after one without a call of act()")
@@ -139,6 +140,18 @@ def stop(subject: AgentSubject) -> str:
     return ", ".join(sorted(reasons))
 
 
+@check("timing")
+def timing(subject: AgentSubject) -> None:
+    """Wall times of an episode are seconds by name, told apart from its report."""
+    for played in subject.all_played():
+        times = played.timing
+        if not isinstance(times, Mapping) or any(
+            not isinstance(name, str) or isinstance(value, bool) or not isinstance(value, (int, float))
+            for name, value in times.items()
+        ):
+            raise CheckFailed(f"timing() returned {times!r:.120}", "return a dict: name -> seconds, {} for none")
+
+
 @check("report")
 def report(subject: AgentSubject) -> None:
     """A report is a small dict of plain data."""
@@ -157,7 +170,7 @@ def report(subject: AgentSubject) -> None:
             )
 
 
-CHECKS = (options, construct, manifest, lifecycle, no_exceptions, stop, report)
+CHECKS = (options, construct, manifest, lifecycle, no_exceptions, stop, report, timing)
 
 
 def _require_valid(found: Any) -> None:
@@ -198,7 +211,7 @@ def _require_equal(first: AgentManifest, other: AgentManifest, when: str) -> Non
         )
 
 
-def _reset(agent: Agent, world: FakeWorld, scenario: Scenario, what: str) -> Any:
+def _reset(agent: Agent, world: World, scenario: Scenario, what: str) -> Any:
     manifest = effective_manifest(agent)
     world.reset(scenario.setup, control_rate=manifest.control_rate, cameras=manifest.cameras)
     observation = world.observe(privileged=manifest.privileged)

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from rbench.errors import StaleObservation, one_line
 from rbench.observation import Channel
 from rbench.testing.checks import Check, CheckFailed, CheckSkipped, check
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.pictures import FAR
 from rbench.testing.playing import Played, play
 from rbench.testing.scenarios import baselines
 from rbench.testing.subjects import CALLS, AgentSubject
+from rbench.testing.worlds import fake_world
 
 Image = npt.NDArray[Any]
 
@@ -38,7 +38,7 @@ def _odd(name: str, statement: str, alter: dict[str, Callable[[Image], Image]]) 
             return alter[channel](image) if channel in alter else image
 
         with subject.fresh() as agent:
-            played = play(agent, FakeWorld(altered), baselines()[0], calls=CALLS)
+            played = play(agent, fake_world(altered), baselines()[0], calls=CALLS)
         _require_decision(played, f"with {name}", 'expect to find nothing: return Stop("not_detected"), or look again')
 
     run.__doc__ = statement
@@ -74,7 +74,7 @@ def instructions(subject: AgentSubject) -> None:
     _require_ordinary(subject)
     with subject.fresh() as agent:
         for kind, text in INSTRUCTIONS.items():
-            played = play(agent, FakeWorld(), baselines()[0].told(text), calls=2)
+            played = play(agent, fake_world(), baselines()[0].told(text), calls=2)
             _require_decision(
                 played,
                 f"with an instruction that is {kind}",

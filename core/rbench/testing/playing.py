@@ -69,6 +69,7 @@ class Played:
     method: str = ""
     seconds: list[float] = field(default_factory=list)
     report: Any = None
+    timing: Any = field(default_factory=dict)
     read: set[tuple[str, str]] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     peeked: bool = False
@@ -120,6 +121,7 @@ class _Player:
             self._play(calls)
         with contextlib.redirect_stdout(printed), contextlib.suppress(_Ended):
             played.report = self._call("report", self.agent.report)
+            played.timing = self._call("timing", self.agent.timing)
         self._compare()
         self._given.clear()
         played.printed = printed.getvalue()

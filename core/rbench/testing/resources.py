@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rbench.observation import Observation
+from rbench.observation import Channel
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.playing import play
 from rbench.testing.scenarios import baselines
 from rbench.testing.subjects import AgentSubject
+from rbench.testing.worlds import fake_world
 
 #: Episodes before memory is measured, and episodes in each of the two halves in which it must not grow.
 WARM_UP, HALF = 3, 4
@@ -56,7 +57,7 @@ def time_per_call(subject: AgentSubject) -> str:
 def memory(subject: AgentSubject) -> str:
     """Memory does not grow from episode to episode."""
     subject.require_playable()
-    world, scenario = FakeWorld(), baselines()[0]
+    world, scenario = fake_world(), baselines()[0]
     with subject.fresh() as agent:
 
         def episodes(count: int) -> tuple[int, int]:
@@ -98,41 +99,25 @@ def forgets_observations(subject: AgentSubject) -> None:
     """After reset() nothing of the last episode's pictures is held any more."""
     subject.require_playable()
     with subject.fresh() as agent:
-        held: list[tuple[str, weakref.ref[Any]]] = []
-        world = _Remembering(held)
+        held: list[weakref.ref[Any]] = []
+
+        def remembered(channel: Channel, image: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            held.append(weakref.ref(image))
+            return image
+
+        world = fake_world(remembered)
         play(agent, world, baselines()[0], calls=CALLS)
         old = list(held)
         if not old:
             raise CheckSkipped("it reads no picture")
         play(agent, world, baselines()[1], calls=1)
         gc.collect()
-        alive = sorted({name for name, reference in old if reference() is not None})
+        alive = sum(reference() is not None for reference in old)
     if alive:
         raise CheckFailed(
-            f"it still holds {', '.join(alive)} of an episode that is over",
+            f"it still holds {alive} of {len(old)} pictures of an episode that is over",
             "drop the pictures of the last episode in reset(); keep numbers, or copies of what you cut out",
         )
-
-
-class _Remembering(FakeWorld):
-    """A fake world that knows which pictures it gave away."""
-
-    def __init__(self, given: list[tuple[str, weakref.ref[Any]]]) -> None:
-        super().__init__()
-        self._given = given
-
-    def observe(self, *, privileged: bool = False) -> Observation:
-        seen = super().observe(privileged=privileged)
-        for view in seen.cameras.values():
-            render = view._render
-
-            def remembered(channel: Any, render: Any = render, name: str = view.name) -> Any:
-                image = render(channel)
-                self._given.append((f"cameras[{name!r}].{channel}", weakref.ref(image)))
-                return image
-
-            view._render = remembered
-        return seen
 
 
 @check("leaves-nothing-behind")
@@ -140,12 +125,12 @@ def leaves_nothing_behind(subject: AgentSubject) -> None:
     """After close() no thread, process, open file or new file is left."""
     subject.require_playable()
     with subject.fresh() as agent:  # whatever libraries start once and for all is there now
-        play(agent, FakeWorld(), baselines()[0], calls=CALLS)
+        play(agent, fake_world(), baselines()[0], calls=CALLS)
     gc.collect()
     threads, children, descriptors = set(threading.enumerate()), _children(), _descriptors()
     with _scratch_folders() as folders:
         with subject.fresh() as agent:
-            play(agent, FakeWorld(), baselines()[0], calls=CALLS)
+            play(agent, fake_world(), baselines()[0], calls=CALLS)
             agent.close()
         del agent
         gc.collect()
@@ -175,7 +160,7 @@ def leaves_the_process_alone(subject: AgentSubject) -> None:
     subject.require_playable()
     before = _process_state()
     with subject.fresh() as agent:
-        play(agent, FakeWorld(), baselines()[0], calls=CALLS)
+        play(agent, fake_world(), baselines()[0], calls=CALLS)
     after = _process_state()
     changed = [name for name in before if before[name] != after[name]]
     if changed:

@@ -18,13 +18,12 @@ from rbench.plugins.trial import trial_entry
 from rbench.running.agents import ResolvedAgent, build_agent, effective_manifest, resolve_agent
 from rbench.running.description import Part, RunDescription
 from rbench.running.worker import build_world
-from rbench.simulation.gl import DISABLED, choose_gl
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.testing.checks import CheckSkipped
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.playing import AS_IT_IS, Change, Played, play
 from rbench.testing.scenarios import baselines
+from rbench.testing.worlds import drawing_problem, fake_world
 
 #: The suite whose world and episodes the checks in the real world use.
 SUITE = "roboview-bias"
@@ -131,7 +130,7 @@ class AgentSubject:
             agent = self.build()
             effective_manifest(agent)
         except Exception as problem:
-            raise CheckSkipped(f"it could not be made ({one_line(problem)}); see check 'construct'") from problem
+            raise CheckSkipped("it could not be made; see check 'construct'") from problem
         try:
             yield agent
         finally:
@@ -149,7 +148,7 @@ class AgentSubject:
         """The baseline scenarios, one after the other, by one agent in the fake world."""
         self.require_playable()
         with self.fresh() as agent:
-            return tuple(play(agent, FakeWorld(), scenario, calls=CALLS) for scenario in baselines())
+            return tuple(play(agent, fake_world(), scenario, calls=CALLS) for scenario in baselines())
 
     def all_played(self) -> tuple[Played, ...]:
         """The series, and the baseline scenarios on the proving ground."""
@@ -189,14 +188,14 @@ class AgentSubject:
         except CheckSkipped as why:
             return str(why)
         if self.manifest.cameras:
-            return _drawing_problem()
+            return drawing_problem()
         return None
 
     @contextlib.contextmanager
     def proving_ground(self) -> Iterator[World]:
         """The world in which success counts: the real one where it can be had, else the fake one."""
         if self.real_world_problem is not None:
-            yield FakeWorld()
+            yield fake_world()
             return
         world = build_world(self.suite)
         try:
@@ -236,10 +235,3 @@ def require_usable(subject: AgentSubject) -> None:
         raise
     except Exception as problem:
         raise StartError(f"{subject.kind} {subject.name!r} could not be loaded: {one_line(problem)}") from problem
-
-
-def _drawing_problem() -> str | None:
-    try:
-        return "no picture can be drawn here: `rbench doctor` says why" if choose_gl() == DISABLED else None
-    except StartError as problem:
-        return str(problem)

@@ -17,11 +17,11 @@ from rbench.running.agents import effective_manifest
 from rbench.running.description import Part, RunDescription
 from rbench.testing.actions import plain
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
-from rbench.testing.fake_world import FakeWorld
 from rbench.testing.playing import play
 from rbench.testing.probes import MANIFEST, OTHER_MANIFEST, Call, Marker, ProbeAgent, privileged
 from rbench.testing.scenarios import baselines
 from rbench.testing.subjects import SUITE, AgentSubject, Expectations
+from rbench.testing.worlds import fake_world
 from rbench.values import to_plain
 
 #: What a wrapper may declare that it changes.
@@ -127,7 +127,7 @@ def calls_reach_inner(subject: WrapperSubject) -> None:
 
 @check("report-kept")
 def report_kept(subject: WrapperSubject) -> None:
-    """What the inner agent reports is still in the report, at any depth."""
+    """What the inner agent reports is still in the report, at any depth, and its times in timing()."""
     log, _ = _watched(subject)
     outer, inner = (_of([call for call in log if call.where == where], "report") for where in ("outer", "inner"))
     if not inner or not _holds(outer[-1].gave, "probe", inner[-1].gave["probe"]):
@@ -135,13 +135,18 @@ def report_kept(subject: WrapperSubject) -> None:
             f"the inner agent's report is not in {outer[-1].gave!r:.120}",
             "start from it: {**self.inner.report(), ...}",
         )
+    times = _of(log, "timing")[0].gave
+    if not _holds(times, "probe", 0.5):
+        raise CheckFailed(
+            f"the inner agent's times are not in {times!r:.120}", "start from them: {**self.inner.timing(), ...}"
+        )
 
 
 @check("stacks")
 def stacks(subject: WrapperSubject) -> None:
     """It can stand around itself."""
     probe = ProbeAgent()
-    played = play(subject.around(subject.around(probe)), FakeWorld(), baselines()[0], calls=CALLS)
+    played = play(subject.around(subject.around(probe)), fake_world(), baselines()[0], calls=CALLS)
     if played.raised is not None:
         raise CheckFailed(
             f"around itself, {played.method}() raised {one_line(played.raised)}",
@@ -195,10 +200,10 @@ def privileged_shows(subject: WrapperSubject) -> None:
             "its manifest says privileged=False around a privileged agent",
             "start from the inner manifest: dataclasses.replace(self.inner.manifest, ...)",
         )
-    played = play(agent, FakeWorld(), baselines()[0], calls=CALLS)
-    if not reached and played.raised is None:
-        raise CheckSkipped("the inner agent was never asked to act; see check 'calls-reach-inner'")
+    played = play(agent, fake_world(), baselines()[0], calls=CALLS)
     if not reached:
+        if played.raised is None:
+            raise CheckSkipped("the inner agent was never asked to act; see check 'calls-reach-inner'")
         raise CheckFailed(
             f"ground truth did not reach the inner agent: {played.method}() raised {one_line(played.raised)}",
             "pass on observation.ground_truth when you make an Observation for a privileged agent",
@@ -208,14 +213,13 @@ def privileged_shows(subject: WrapperSubject) -> None:
 @check("errors-pass")
 def errors_pass(subject: WrapperSubject) -> None:
     """An infrastructure error of the inner agent reaches the host, which tries the episode again."""
-
     asked: list[bool] = []
 
     def fail(observation: Observation) -> None:
         asked.append(True)
         raise InfrastructureError("the policy server does not answer")
 
-    played = play(subject.around(ProbeAgent(on_act=fail)), FakeWorld(), baselines()[0], calls=CALLS)
+    played = play(subject.around(ProbeAgent(on_act=fail)), fake_world(), baselines()[0], calls=CALLS)
     if not asked:
         raise CheckSkipped("the inner agent was never asked to act; see check 'calls-reach-inner'")
     if not isinstance(played.raised, InfrastructureError):
@@ -276,7 +280,7 @@ def _watched(subject: WrapperSubject) -> tuple[list[Call], Agent]:
     """The calls of one episode between two markers, and the agent that played it."""
     log: list[Call] = []
     agent = Marker("outer", subject.around(Marker("inner", ProbeAgent(), log)), log)
-    played = play(agent, FakeWorld(), baselines()[0], calls=CALLS)
+    played = play(agent, fake_world(), baselines()[0], calls=CALLS)
     if played.raised is not None:
         raise CheckSkipped(f"{played.method}() raised {one_line(played.raised)}; see check 'no-exceptions'")
     return log, agent

@@ -1,0 +1,180 @@
+"""`rbench check-plugin`: whether a plugin keeps the contract."""
+
+from __future__ import annotations
+
+import contextlib
+import textwrap
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import click
+
+from rbench.cli.output import print_json, print_text
+from rbench.cli.plugin_names import split_plugin
+from rbench.cli.values import parse_options
+from rbench.errors import PluginError, UsageError
+from rbench.plugins.catalog import build_catalog
+from rbench.plugins.importing import stdout_to_stderr
+from rbench.testing.checks import Check, Result, checked_exemptions, require_check, run_check
+from rbench.testing.kinds import KINDS, checks_of, subject
+from rbench.testing.subjects import AgentSubject, Expectations, require_usable
+from rbench.testing.wrappers import CHANGEABLE
+
+STYLES = {"ok": "green", "failed": "red", "warning": "yellow", "exempt": "yellow", "skipped": "bright_black"}
+#: Width of a line of explanation, and how far it is moved in.
+WIDTH, INDENT = 118, " " * 9
+
+
+@click.command("check-plugin")
+@click.argument("plugin", metavar="KIND:NAME")
+@click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the plugin; @FILE.toml: many.")
+@click.option("--vision", metavar="NAME", help="Vision model that it is given; as in runs by default.")
+@click.option(
+    "-v", "--vision-option", "vision_options", multiple=True, metavar="KEY=VALUE", help="Of the vision model."
+)
+@click.option("--only", multiple=True, metavar="CHECK", help="Only this check; repeatable.")
+@click.option("--exempt", multiple=True, metavar="CHECK=REASON", help="It may fail this one, for a written reason.")
+@click.option("--competent", is_flag=True, help="An agent: it solves the task at the baseline, at least sometimes.")
+@click.option(
+    "--changes",
+    multiple=True,
+    type=click.Choice(CHANGEABLE),
+    help="A wrapper: what it may change; repeatable. By default it is only said.",
+)
+@click.option("--time-limit", type=click.FloatRange(min=0.001), default=5.0, show_default=True, help="Seconds a call.")
+@click.option(
+    "--slow", type=click.Choice(["fail", "warn"]), default="fail", show_default=True, help="When it is slower."
+)
+@click.option(
+    "--world", type=click.Choice(["auto", "fake"]), default="auto", show_default=True, help="fake: nothing is drawn."
+)
+@click.option("--list", "only_list", is_flag=True, help="List the checks and what each wants; run none.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+def command(
+    plugin: str,
+    options: tuple[str, ...],
+    vision: str | None,
+    vision_options: tuple[str, ...],
+    only: tuple[str, ...],
+    exempt: tuple[str, ...],
+    competent: bool,
+    changes: tuple[str, ...],
+    time_limit: float,
+    slow: Any,
+    world: Any,
+    only_list: bool,
+    as_json: bool,
+) -> int:
+    """Check that a plugin keeps the contract: one line a check, and how to mend what failed.
+
+    Exits with 1 when a check failed. An unpackaged one is named like agent:module:attribute.
+    """
+    kind, name = split_plugin(plugin, tuple(KINDS))
+    checks = _chosen(checks_of(kind), only)
+    reasons = checked_exemptions(_exemptions(exempt), checks)
+    if only_list:
+        _print_checks(checks, as_json)
+        return 0
+    expectations = Expectations(
+        competent=competent, time_limit=time_limit, slow=slow, world=world, changes=changes or None
+    )
+    tested = subject(
+        kind,
+        name,
+        parse_options(options, "-o"),
+        vision=vision,
+        vision_options=parse_options(vision_options, "-v"),
+        expectations=expectations,
+        catalog=build_catalog(),
+    )
+    require_usable(tested)
+    with contextlib.suppress(PluginError):  # options that are the plugin's own fault are found by a check
+        _ = tested.parts
+    results = []
+    for result in _run(tested, checks, reasons):
+        results.append(result)
+        if not as_json:
+            _print_result(result)
+    counts = Counter(result.status for result in results)
+    if as_json:
+        print_json(_summary(tested, results, counts))
+    else:
+        print_text(f"{tested.entry.label}: {', '.join(f'{n} {status}' for status, n in counts.items())}")
+    return 1 if counts["failed"] else 0
+
+
+def _chosen(checks: Iterable[Check], only: tuple[str, ...]) -> list[Check]:
+    known = {check.name: check for check in checks}
+    for name in only:
+        require_check(name, known, "--only")
+    return [check for check in known.values() if not only or check.name in only]
+
+
+def _exemptions(items: tuple[str, ...]) -> dict[str, str]:
+    found = {}
+    for item in items:
+        name, equals, reason = item.partition("=")
+        if not equals:
+            raise UsageError(f"--exempt {item!r}: give CHECK=REASON")
+        found[name] = reason
+    return found
+
+
+def _run(tested: AgentSubject, checks: list[Check], reasons: dict[str, str]) -> Iterator[Result]:
+    for check in checks:
+        with stdout_to_stderr():  # what a plugin prints is no result
+            result = run_check(check, tested, reasons.get(check.name))
+        yield result
+
+
+def _print_checks(checks: list[Check], as_json: bool) -> None:
+    if as_json:
+        print_json([{"name": check.name, "statement": check.statement} for check in checks])
+    else:
+        for check in checks:
+            print_text(f"{check.name:26}{check.statement}")
+
+
+def _print_result(result: Result) -> None:
+    status = click.style(f"{result.status:8}", fg=STYLES[result.status])
+    lines = [f"{status} {result.name}: {result.statement}"]
+    if result.status in ("failed", "warning", "exempt"):
+        lines += [_moved_in("found: ", result.detail or "-")]
+    elif result.status == "skipped":
+        lines += [_moved_in("", result.detail)]
+    if result.remedy:
+        lines += [_moved_in("mend:  ", result.remedy)]
+    if result.reason:
+        lines += [_moved_in("exempt because: ", result.reason)]
+    click.echo("\n".join(lines))
+
+
+def _moved_in(label: str, text: str) -> str:
+    return textwrap.fill(
+        label + " ".join(text.split()), WIDTH, initial_indent=INDENT, subsequent_indent=INDENT + " " * len(label)
+    )
+
+
+def _summary(tested: AgentSubject, results: list[Result], counts: Counter[Any]) -> dict[str, Any]:
+    entry = tested.entry
+    return {
+        "kind": entry.kind,
+        "name": entry.name,
+        "distribution": entry.distribution,
+        "version": entry.version,
+        "passed": not counts["failed"],
+        "counts": {status: counts[status] for status in STYLES},
+        "checks": [
+            {
+                "name": result.name,
+                "statement": result.statement,
+                "status": result.status,
+                "detail": result.detail,
+                "remedy": result.remedy,
+                "reason": result.reason,
+                "seconds": round(result.seconds, 3),
+            }
+            for result in results
+        ],
+    }
