@@ -24,6 +24,7 @@ from rbench.running.interrupts import first_interrupt_only
 from rbench.running.job import Job
 from rbench.running.plan import Plan
 from rbench.running.visibility import check_visibility
+from rbench.running.worker import settle_gl
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.values import to_plain
@@ -70,6 +71,7 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
     """
     execution = Execution() if execution is None else execution
     suite = load_suite(catalog, description.suite)
+    settle_gl()  # before anything of the agent is imported
     parts = resolve_agent(catalog, description)
     plan = Plan(suite, description.selection)
     with stdout_to_stderr():  # agent code may print

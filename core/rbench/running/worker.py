@@ -32,13 +32,13 @@ def build_world(suite: Suite) -> World:
     if suite.world not in WORLDS:
         raise UsageError(f"suite {suite.name!r}: world {suite.world!r} is not known; it can be {', '.join(WORLDS)}")
     module, _, attribute = WORLDS[suite.world].partition(":")
-    _settle_gl()
+    settle_gl()
     profile = importlib.import_module("rbench.simulation.profiles").render_profile(suite.render)
     world: World = getattr(importlib.import_module(module), attribute)(profile, extrinsics=suite.extrinsics)
     return world
 
 
-def _settle_gl() -> None:
+def settle_gl() -> None:
     """Choose the GL backend, which importing the simulator (also by an agent) fixes for the process."""
     gl = importlib.import_module("rbench.simulation.gl")
     gl.use_gl(gl.choose_gl())
@@ -66,7 +66,7 @@ class Worker:
             StartError: versions, the suite or a plugin are not those that the run was planned with.
         """
         job.check_versions()
-        _settle_gl()
+        settle_gl()
         catalog = build_catalog(only=job.distributions)
         suite = load_suite(catalog, job.description.suite)
         if suite.hash != job.suite_hash:
