@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from rbench.design import Context, Design, Dimension
-from rbench.record import EpisodeRecord, Event, Hashes
+from rbench.record import EpisodeRecord, Event, Hashes, Trajectory
 from rbench.results.manifest import AgentUsed, Manifest, Options, PartUsed, SuiteUsed
 from rbench.results.run_directory import RunDirectory
 from rbench.results.store import EpisodeStore
@@ -46,6 +47,29 @@ def record() -> Callable[..., EpisodeRecord]:
             "timing": {"act": 0.125},
         }
         return EpisodeRecord(**(fields | changes))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def recording() -> Callable[..., bytes]:
+    """`recording(60, seed=3)`: a trajectory of 60 ticks that does not compress, some pages long."""
+
+    def make(ticks: int, seed: int = 0) -> bytes:
+        numbers = np.random.default_rng(seed)
+        rows = ticks + 1
+        return Trajectory(
+            control_rate=20,
+            time=np.arange(rows) / 20,
+            joint_positions=numbers.random((rows, 7), dtype=np.float32),
+            joint_velocities=numbers.random((rows, 7), dtype=np.float32),
+            gripper=np.zeros(rows, np.float32),
+            end_effector=numbers.random((rows, 7), dtype=np.float32),
+            commands=numbers.random((ticks, 8)),
+            bodies={f"object-{i}": numbers.random((rows, 7), dtype=np.float32) for i in range(20)},
+            contact_pairs=(),
+            contacts=np.zeros((rows, 0), np.bool_),
+        ).to_bytes()
 
     return make
 

@@ -8,43 +8,29 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
-from rbench.record import EpisodeRecord, Trajectory
+from rbench.record import EpisodeRecord
 from rbench.results.inspection import DamagedEpisode, WholeEpisode, complaints, inspect_store, salvage
 from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory, open_run
 from rbench.results.store import EpisodeStore
 
 Record = Callable[..., EpisodeRecord]
+Recording = Callable[..., bytes]
 EPISODES = 24
 
 
-def trajectory(ticks: int, seed: int) -> bytes:
-    numbers = np.random.default_rng(seed)
-    return Trajectory(
-        control_rate=20,
-        time=np.arange(ticks + 1) / 20,
-        joint_positions=numbers.random((ticks + 1, 7), dtype=np.float32),
-        joint_velocities=numbers.random((ticks + 1, 7), dtype=np.float32),
-        gripper=np.zeros(ticks + 1, np.float32),
-        end_effector=numbers.random((ticks + 1, 7), dtype=np.float32),
-        commands=numbers.random((ticks, 8)),
-        bodies={},
-        contact_pairs=(),
-        contacts=np.zeros((ticks + 1, 0), np.bool_),
-    ).to_bytes()
-
-
 @pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, record: Record, manifest: Callable[..., Manifest]) -> Path:
+def original(
+    tmp_path_factory: pytest.TempPathFactory, record: Record, manifest: Callable[..., Manifest], recording: Recording
+) -> Path:
     """24 episodes, each with some pages of trajectory."""
     path = tmp_path_factory.mktemp("original") / "run"
     with RunDirectory.create(path, manifest()) as run:
         for repeat in range(EPISODES):
-            run.store().append(record(repeat, steps=60), trajectory(60, repeat))
+            run.store().append(record(repeat, steps=60), recording(60, repeat))
     return path
 
 
@@ -110,7 +96,9 @@ def test_a_file_without_its_beginning_is_no_store(run: Path) -> None:
 
 
 @pytest.mark.parametrize("number", range(30))
-def test_a_flipped_bit_never_changes_what_is_reported(run: Path, record: Record, number: int) -> None:
+def test_a_flipped_bit_never_changes_what_is_reported(
+    run: Path, record: Record, recording: Recording, number: int
+) -> None:
     file = store_file(run)
     content = bytearray(file.read_bytes())
     generator = random.Random(number)
@@ -124,7 +112,7 @@ def test_a_flipped_bit_never_changes_what_is_reported(run: Path, record: Record,
         for episode in found:
             if isinstance(episode, WholeEpisode):
                 assert episode.record == expected[episode.record.repeat]
-                assert episode.trajectory == trajectory(60, episode.record.repeat)
+                assert episode.trajectory == recording(60, episode.record.repeat)
             else:
                 assert episode.problem
         for read in open_run(run).episodes():
@@ -179,14 +167,14 @@ def test_a_damaged_trajectory_is_not_replayed(run: Path) -> None:
         store.trajectory("color/red/position-p2#4")
 
 
-def test_writing_to_a_torn_file_stops_the_run(run: Path, record: Record) -> None:
+def test_writing_to_a_torn_file_stops_the_run(run: Path, record: Record, recording: Recording) -> None:
     file = store_file(run)
     with EpisodeStore.open(file) as store:
         with file.open("r+b") as torn:
             torn.truncate(file.stat().st_size // 2)
         with pytest.raises(StoppedEarly, match=r"damaged.*rbench verify"):
             for repeat in range(EPISODES, 2 * EPISODES):
-                store.append(record(repeat, steps=60), trajectory(60, repeat))
+                store.append(record(repeat, steps=60), recording(60, repeat))
 
 
 def test_nothing_is_salvaged_over_something(run: Path) -> None:

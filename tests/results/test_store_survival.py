@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import sqlite3
@@ -76,25 +75,6 @@ def writer(seeded_run: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
-
-
-def test_kill_loses_at_most_the_episode_in_flight(
-    writer: Callable[..., subprocess.Popen[str]], seeded_run: Path
-) -> None:
-    generator = random.Random(3)
-    for _ in range(5):
-        process = writer()
-        time.sleep(generator.uniform(0.01, 0.1))
-        os.kill(process.pid, signal.SIGKILL)
-        assert process.stdout is not None
-        reported = [int(line) for line in process.stdout if line.endswith("\n")]
-        with open_run(seeded_run).store(readonly=True) as store:
-            repeats = [r.repeat for r in store.records()]
-        assert repeats == list(range(len(repeats)))
-        assert max([0, *reported]) in repeats
-        with sqlite3.connect(seeded_run / "episodes.sqlite") as connection:
-            assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        connection.close()
 
 
 def test_state_of_a_killed_run_is_interrupted(writer: Callable[..., subprocess.Popen[str]], seeded_run: Path) -> None:

@@ -51,15 +51,16 @@ class RunDirectory:
             UsageError: the folder holds something already. StartError: it cannot be written.
         """
         place = _new_folder(manifest) if path is None else path
+        run = cls(place, manifest)
         try:
             if path is not None:
                 _take(path)
-            store = EpisodeStore.create(place / _EPISODES)
-            run = cls(place, manifest, store)
+            run._writer = EpisodeStore.create(place / _EPISODES)
             run._write(manifest)
             for name in _FOLDERS:
                 (place / name).mkdir()
         except OSError as problem:
+            run.close()
             raise StartError(
                 f"cannot write {place}: {problem.strerror}; make it writable or choose another --out"
             ) from problem
@@ -219,9 +220,9 @@ def _never_began(path: Path) -> bool:
     names = {item.name for item in path.iterdir() if not item.match(_PART)}
     if not names <= known or any((path / name).is_dir() and any((path / name).iterdir()) for name in names):
         return False
-    if is_held(lock_path(store)) is not False or not store.exists():
+    if is_held(lock_path(store)) is not False or not lock_path(store).exists():
         return False
-    if store.stat().st_size == 0:
+    if not store.exists() or store.stat().st_size == 0:
         return True
     try:
         with EpisodeStore.open(store, readonly=True) as episodes:
