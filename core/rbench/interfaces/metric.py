@@ -30,6 +30,19 @@ class MetricResult:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class ComparisonResult:
+    """What a metric says of two runs over the same episodes. Plain data; undefined numbers are None.
+
+    Attributes:
+        dimensions: for each dimension the keys this metric adds to its row; grids too.
+        overall: keys it adds to what is said of all single dimensions together.
+    """
+
+    dimensions: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    overall: Mapping[str, Any] = field(default_factory=dict)
+
+
 class Metric(ABC):
     """Base class of metrics. Called as `Metric(options)`.
 
@@ -40,3 +53,16 @@ class Metric(ABC):
     @abstractmethod
     def compute(self, episodes: Iterable[EpisodeRecord], design: Design, convention: Convention) -> MetricResult:
         """The metric over all records of one run."""
+
+    def compare(
+        self, first: Iterable[EpisodeRecord], second: Iterable[EpisodeRecord], design: Design, margin: float
+    ) -> ComparisonResult | None:
+        """Two runs against each other, episode by episode; None when the metric does not compare.
+
+        Args:
+            first: counted records of one run.
+            second: those of the other, of the same episodes.
+            design: what of the design the two have in common.
+            margin: difference of success rates (0..1) that does not matter, for verdicts of equivalence.
+        """
+        return None

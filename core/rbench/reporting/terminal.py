@@ -1,93 +1,149 @@
-"""The report as a terminal table: as wide as it must be, narrower where there is no room, never cut."""
+"""The report as terminal tables: as wide as they must be, narrower where there is no room, never cut."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
-from rich.measure import Measurement
-from rich.table import Table
+from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from rbench.reporting.numbers import NOT_KNOWN, count, interval, percent, percentage, score
-
-Row = Mapping[str, Any]
-
-#: Notes beyond this many columns are wrapped, also where the output has no width of its own.
-_NOTE_WIDTH = 100
-_UNBOUNDED = 10_000
+from rbench.reporting.layout import UNBOUNDED, Column, Row, Wrapped, fitted, shown
+from rbench.reporting.notes import notes
+from rbench.reporting.numbers import (
+    count,
+    estimate,
+    estimate_interval,
+    interval,
+    p_value,
+    percent,
+    percentage,
+    score,
+)
+from rbench.reporting.run_labels import run_labels
 
 
 def report_table(summaries: Sequence[Mapping[str, Any]]) -> RenderableType:
     """One block a run: what was run, how far it is, a row a dimension, the average, the interactions.
 
+    Several runs stand in one table first.
+
     Args:
         summaries: what `rbench.reporting.summary.summarise` returns.
     """
     parts: list[RenderableType] = []
-    for number, summary in enumerate(summaries):
+    labels = run_labels(summaries)
+    if len(summaries) > 1:
+        parts += [_side_by_side(labels, summaries), Text("* bias", style="dim"), Text("")]
+    for number, (label, summary) in enumerate(zip(labels, summaries, strict=True)):
         parts += [Text("")] if number else []
-        parts += [*_heading(summary), Text(""), *_body(summary), *_notes(summary)]
+        parts += [*_heading(summary, label if len(summaries) > 1 else ""), Text("")]
+        parts += [*_body(summary), *_notes(summary)]
     return Group(*parts)
+
+
+def as_text(renderable: RenderableType) -> str:
+    """A table as plain text, as wide as it needs to be."""
+    console = Console(width=UNBOUNDED, color_system=None, force_terminal=False, highlight=False)
+    with console.capture() as capture:
+        console.print(renderable)
+    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+
+
+def print_table(renderable: RenderableType) -> None:
+    """Print a table to stdout: fitted to a terminal and in its colours, plain text elsewhere."""
+    console = Console(highlight=False)
+    if console.is_terminal:
+        console.print(renderable)
+    else:
+        sys.stdout.write(as_text(renderable))
 
 
 def report_text(summaries: Sequence[Mapping[str, Any]]) -> str:
     """The tables as plain text, as wide as they need to be."""
-    console = Console(width=_UNBOUNDED, color_system=None, force_terminal=False, highlight=False)
-    with console.capture() as capture:
-        console.print(report_table(summaries))
-    return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
+    return as_text(report_table(summaries))
 
 
 def print_report(summaries: Sequence[Mapping[str, Any]]) -> None:
-    """Print the tables to stdout: fitted to a terminal and in its colours, plain text elsewhere."""
-    console = Console(highlight=False)
-    if console.is_terminal:
-        console.print(report_table(summaries))
-    else:
-        sys.stdout.write(report_text(summaries))
+    """Print the tables to stdout."""
+    print_table(report_table(summaries))
 
 
-@dataclass(frozen=True)
-class Column:
-    """A column of the dimension table: heading, what a row shows in it, and a heading for narrow terminals."""
+SUCCESS = (
+    Column(
+        "success",
+        shown("success_rate", percent),
+        under=Column("95 %", shown("success_rate_interval", interval), bare=True),
+    ),
+    Column("k/n", lambda row: f"{row['successes']}/{row['episodes']}" if "episodes" in row else "", bare=True),
+    Column("score", shown("score_mean", score)),
+    Column("blocks", shown("blocks", count)),
+)
 
-    heading: str
-    text: Callable[[Row], str]
-    justify: Literal["left", "right"] = "right"
-    short: str = ""
-
-
-_COLUMNS = (
-    Column("success", lambda row: percent(row["success_rate"])),
-    Column("95 %", lambda row: interval(row["success_rate_interval"]), "left"),
-    Column("k/n", lambda row: f"{row['successes']}/{row['episodes']}"),
-    Column("score", lambda row: score(row["score_mean"])),
-    Column("CV", lambda row: percentage(row["cv"])),
-    Column("contexts", lambda row: f"{count(row['contexts_used'])}/{count(row['contexts_total'])}", short="ctx"),
-    Column("blocks", lambda row: count(row["blocks"]), short="blk"),
+BIAS = (
+    Column(
+        "CV",
+        shown("cv", percentage),
+        under=Column(
+            "contexts",
+            lambda row: (
+                f"{count(row['contexts_used'])}/{count(row['contexts_total'])}" if "contexts_used" in row else ""
+            ),
+        ),
+    ),
+    Column(
+        "floor",
+        shown("cv_floor", estimate),
+        under=Column("95 %", shown("cv_floor_interval", estimate_interval), bare=True),
+    ),
+    Column(
+        "debiased",
+        shown("cv_debiased", estimate),
+        under=Column("95 %", shown("cv_debiased_interval", estimate_interval), bare=True),
+    ),
+    Column("p any", shown("p_value", p_value), under=Column("p main", shown("p_main", p_value))),
+    Column(
+        "verdict",
+        lambda row: str(row["verdict"] or "") if "verdict" in row else "",
+        justify="left",
+        under=Column("p", shown("p_adjusted", p_value), justify="left"),
+        bare=True,
+        style=lambda row: "bold red" if row.get("verdict") == "bias" else "",
+    ),
 )
 
 
-@dataclass(frozen=True)
-class FirstThatFits:
-    """A renderable that takes the first of several layouts that fits the width, or else the last."""
+def _end(place: str) -> Column:
+    """The worst or best level of a dimension: its name, and beneath it how often it succeeded."""
 
-    layouts: Sequence[RenderableType]
+    def level(row: Row) -> str:
+        return str(row[place]["level"]) if row.get(place) else ""
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        unbounded = options.update(width=_UNBOUNDED)
-        for layout in self.layouts[:-1]:
-            if Measurement.get(console, unbounded, layout).maximum <= options.max_width:
-                yield layout
-                return
-        yield self.layouts[-1]
+    def rate(row: Row) -> str:
+        if not row.get(place):
+            return ""
+        end = row[place]
+        low, high = (percent(bound) for bound in end["interval"])
+        mark = ", n = 1" if end["episodes"] == 1 else ""
+        return f"{end['successes']}/{end['episodes']} [{low}, {high}]{mark}"
+
+    return Column(f"{place} level", level, "left", under=Column("k/n, 95 %", rate, "left", bare=True))
 
 
-def _heading(summary: Mapping[str, Any]) -> Iterable[Text]:
+_ENDS = (_end("worst"), _end("best"))
+
+_DIRECTIONS = (
+    Column("CV(A)", shown("cv", percentage)),
+    Column("IEC(A;B)", shown("iec", percentage)),
+    Column(
+        "floor", shown("floor", estimate), under=Column("95 %", shown("floor_interval", estimate_interval), bare=True)
+    ),
+    Column("", lambda row: str(row["special"]), "left", bare=True),
+)
+
+
+def _heading(summary: Mapping[str, Any], label: str) -> Iterable[Text]:
     counts = summary["counts"]
     if counts["missing"] > 0:
         what = f"INCOMPLETE, {summary['state'].upper()}"
@@ -99,6 +155,8 @@ def _heading(summary: Mapping[str, Any]) -> Iterable[Text]:
         title.append(f", wrapped in {', '.join(summary['wrappers'])}")
     if summary["vision"]:
         title.append(f", vision {summary['vision']}")
+    if label not in ("", summary["agent"]):
+        title.append(f" = {label}")
     yield title
     yield Text(
         f"render profile {summary['render']}, seed {summary['seed']} ({summary['seeds']} seeds),"
@@ -121,72 +179,50 @@ def _outcomes(summary: Mapping[str, Any]) -> Text:
     return text
 
 
+def used_rows(summary: Mapping[str, Any]) -> dict[str, Row]:
+    """The dimensions that were planned or have an episode."""
+    return {name: row for name, row in summary["dimensions"].items() if row.get("planned") or row["episodes"]}
+
+
 def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
-    rows = {name: row for name, row in summary["dimensions"].items() if row.get("planned") or row["episodes"]}
-    if rows:
-        average = summary["average"]
-        yield FirstThatFits(
-            [_wide(rows, average), _wide(rows, average, short=True), _two_lines(rows, average), _listed(rows, average)]
-        )
+    if rows := used_rows(summary):
+        yield from _dimensions(rows, summary["average"])
     for grid in summary["interactions"]:
         if grid.get("episodes"):
             yield Text("")
-            yield _grid_line(grid)
-            yield FirstThatFits([_grid_table(grid), _grid_list(grid)])
+            yield from _grid(grid)
 
 
-def _table(*headings: tuple[str, Literal["left", "right"]]) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="bold", padding=(0, 1))
-    for heading, justify in headings:
-        table.add_column(heading, justify=justify, no_wrap=True)
-    return table
+def _dimensions(rows: Mapping[str, Row], average: Row) -> Iterable[RenderableType]:
+    last = ("average", average)
+    yield fitted("dimension", [*rows.items(), last], SUCCESS, last=1)
+    yield Text("")
+    yield fitted("dimension", [*rows.items(), last], BIAS, last=1)
+    ends = [
+        (name, {"worst": row["worst_levels"][0], "best": row["best_levels"][0]})
+        for name, row in rows.items()
+        if row.get("worst_levels")
+    ]
+    if ends:
+        yield Text("")
+        yield fitted("dimension", ends, _ENDS)
 
 
-def _wide(rows: Mapping[str, Row], average: Row, short: bool = False) -> Table:
-    headings = [((column.short if short else "") or column.heading, column.justify) for column in _COLUMNS]
-    table = _table(("dimension", "left"), *headings)
-    for name, row in rows.items():
-        table.add_row(Text(name), *(Text(column.text(row)) for column in _COLUMNS))
-    shown = {"success": percent(average["success_rate"]), "CV": percentage(average["cv"])}
-    table.add_row("average", *(shown.get(column.heading, "") for column in _COLUMNS), style="bold")
-    return table
-
-
-def _two_lines(rows: Mapping[str, Row], average: Row) -> Table:
-    """The interval below the rate."""
-    success, bounds, fraction, *others = _COLUMNS
-    headings = [(column.short or column.heading, column.justify) for column in others]
-    table = _table(("dimension", "left"), ("success, 95 %", "left"), *headings)
-    for name, row in rows.items():
-        rate = Text(f"{success.text(row)} {fraction.text(row)}\n{bounds.text(row)}")
-        table.add_row(Text(name), rate, *(Text(column.text(row)) for column in others))
-    shown = {"CV": percentage(average["cv"])}
-    cells = (shown.get(column.heading, "") for column in others)
-    table.add_row("average", percent(average["success_rate"]), *cells, style="bold")
-    return table
-
-
-def _listed(rows: Mapping[str, Row], average: Row) -> RenderableType:
-    """No table: one fact a line."""
-    lines: list[Text] = []
-    for name, row in rows.items():
-        lines.append(Text(name, style="bold"))
-        lines += [Text(f"  {column.heading} {column.text(row)}") for column in _COLUMNS]
-    lines.append(Text("average", style="bold"))
-    lines.append(Text(f"  success {percent(average['success_rate'])}"))
-    lines.append(Text(f"  CV {percentage(average['cv'])}"))
-    return Group(*lines)
-
-
-def _grid_line(grid: Row) -> Text:
+def _grid(grid: Row) -> Iterable[RenderableType]:
     text = Text(str(grid["dimension"]), style="bold")
-    facts = " ".join(column.text(grid) for column in _COLUMNS[:3])
-    text.append(f": success {facts}, blocks {count(grid.get('blocks'))}", style="not bold")
-    return text
+    success, bounds, fraction = (column.text(grid) for column in (*SUCCESS[0].unfolded(), SUCCESS[1]))
+    text.append(f": success {success} {bounds} {fraction}, blocks {count(grid.get('blocks'))}", style="not bold")
+    yield text
+    yield fitted("A;B", list(_directions(grid)), _DIRECTIONS)
+    if grid.get("additivity_p") is not None:
+        found = "no interaction found" if grid["additivity_p"] > 0.05 else "A and B interact"
+        yield Text(f"additivity on the logit scale: p {p_value(grid['additivity_p'])}, {found}")
+    components = [f"{name} {score(sd)}" for name, sd in (grid.get("logit_sd") or {}).items() if sd is not None]
+    if components:
+        yield Wrapped(Text(f"standard deviations in logits: {', '.join(components)}"))
 
 
-def _grid_facts(grid: Row) -> Iterable[tuple[str, str, str, str]]:
-    """For each direction `A;B`: its IEC, the CV of A, and what is special about it."""
+def _directions(grid: Row) -> Iterable[tuple[str, Row]]:
     for direction, iec in grid["iec"].items():
         special = []
         left_out = grid.get("rows_left_out", {}).get(direction)
@@ -194,57 +230,44 @@ def _grid_facts(grid: Row) -> Iterable[tuple[str, str, str, str]]:
             special.append(f"undefined rows left out: {left_out}")
         if grid.get("degenerate", {}).get(direction):
             special.append("no bias to change (0/0)")
-        yield direction, percentage(grid["cv"][direction.partition(";")[0]]), percentage(iec), ", ".join(special)
+        yield (
+            direction,
+            {
+                "cv": grid["cv"][direction.partition(";")[0]],
+                "iec": iec,
+                "floor": grid["floor"][direction],
+                "floor_interval": (grid.get("floor_interval") or {}).get(direction),
+                "special": ", ".join(special),
+            },
+        )
 
 
-def _grid_table(grid: Row) -> Table:
-    table = _table(("A;B", "left"), ("CV(A)", "right"), ("IEC(A;B)", "right"), ("", "left"))
-    for facts in _grid_facts(grid):
-        table.add_row(*(Text(fact) for fact in facts))
-    return table
+def _side_by_side(labels: Sequence[str], summaries: Sequence[Mapping[str, Any]]) -> RenderableType:
+    """Success and CV of every dimension of several runs, a row a run."""
+    names = list(dict.fromkeys(name for summary in summaries for name in used_rows(summary)))
 
+    def success(name: str) -> Column:
+        def cv(row: Row) -> str:
+            if name not in row:
+                return ""
+            return percentage(row[name]["cv"]) + ("*" if row[name].get("verdict") == "bias" else "")
 
-def _grid_list(grid: Row) -> RenderableType:
-    lines: list[Text] = []
-    for direction, cv, iec, special in _grid_facts(grid):
-        lines += [Text(direction), Text(f"  CV(A) {cv}"), Text(f"  IEC(A;B) {iec}")]
-        lines += [Text(f"  {special}")] if special else []
-    return Group(*lines)
+        return Column(
+            name,
+            lambda row: percent(row[name]["success_rate"]) if name in row else "",
+            under=Column("CV", cv),
+        )
+
+    rows = [
+        (label, {**used_rows(summary), "average": summary["average"]})
+        for label, summary in zip(labels, summaries, strict=True)
+    ]
+    return fitted("run", rows, [success(name) for name in (*names, "average")])
 
 
 def _notes(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
-    rows = {name: row for name, row in summary["dimensions"].items() if row["episodes"]}
-    notes = []
-    if rows:
-        notes.append(
-            "Success, its 95 % interval and CV in percent; the interval takes blocks (context, repeat) as the"
-            " independent units. CV is above zero for an unbiased agent too, the more so the fewer the repeats."
-        )
-    if any(grid.get("episodes") for grid in summary["interactions"]):
-        notes.append(
-            "IEC(A;B): how much the CV of A varies over the levels of B. It is above zero without interaction too."
-        )
-    if any(row["cv"] is None for row in rows.values()):
-        notes.append(f"{NOT_KNOWN}: not defined; a CV needs a context with a success and two levels.")
-    unseen = [name for name, row in rows.items() if row["verdict"] == "not seen"]
-    if unseen:
-        notes.append(f"Not seen by any camera of this agent: {', '.join(unseen)}.")
-    equal = [name for name, row in rows.items() if row["dispersion"] == 0]
-    if equal:
-        notes.append(
-            f"Repeats never differ within a cell (deterministic, or every cell all or none): {', '.join(equal)}."
-        )
-    if notes:
+    found = notes(summary)
+    if found:
         yield Text("")
-    yield from (Wrapped(Text(note, style="dim")) for note in notes)
+    yield from (Wrapped(Text(note, style="dim")) for note in found)
     yield from (Wrapped(Text(problem, style="bold red")) for problem in summary["problems"])
-
-
-@dataclass(frozen=True)
-class Wrapped:
-    """Running text, wrapped at a readable width."""
-
-    text: Text
-
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        yield from console.render(self.text, options.update(width=min(options.max_width, _NOTE_WIDTH)))

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rbench.design import Design
-from rbench.interfaces.metric import Convention, Metric, MetricResult
+from rbench.interfaces.metric import ComparisonResult, Convention, Metric, MetricResult
 from rbench.record import EpisodeRecord
 from rbench.seeding import generator, hash64
 from rbench_metric_bias.additivity import (
@@ -26,6 +26,17 @@ from rbench_metric_bias.coefficients import (
     coefficient_of_variation,
     interaction_effect,
     mean_over_contexts,
+)
+from rbench_metric_bias.comparison import (
+    adjust,
+    cv_comparison,
+    mcnemar,
+    mean_difference,
+    paired,
+    rate_comparison,
+    rate_verdict,
+    success_counts,
+    unit_differences,
 )
 from rbench_metric_bias.debiased import debiased
 from rbench_metric_bias.independent import beta_binomial_posterior, published_e3
@@ -74,6 +85,35 @@ class Bias(Metric):
             },
         )
 
+    def compare(
+        self, first: Iterable[EpisodeRecord], second: Iterable[EpisodeRecord], design: Design, margin: float
+    ) -> ComparisonResult:
+        tables, others = tabulate(first, design), tabulate(second, design)
+        independent, permutations = design.seeds == "independent", self.options.permutations
+        rows, units = {}, {}
+        for name in tables:
+            pair = paired(tables[name], others[name])
+            units[name] = unit_differences(*pair, independent)
+            rng = _generator(name, "comparison")
+            rows[name] = {
+                **success_counts(*pair),
+                **rate_comparison(mean_difference([units[name]]), margin, permutations, rng),
+                **mcnemar(*pair),
+            }
+            if not pair[0].dimension.is_grid:
+                rows[name] |= cv_comparison(*pair, self.options.eps, self.options.ddof)
+        adjust(rows.values())
+        singles = [units[name] for name in rows if not tables[name].dimension.is_grid]
+        rng = _generator("all dimensions", "comparison")
+        overall = rate_comparison(mean_difference(singles), margin, permutations, rng)
+        overall["verdict"] = rate_verdict(overall, overall["p_value"])
+        return ComparisonResult(rows, overall)
+
+
+def _generator(dimension: str, purpose: str) -> np.random.Generator:
+    """Numbers for one purpose; the same in every analysis of a dimension of this name."""
+    return generator(np.random.SeedSequence(hash64("bias", dimension)), purpose)
+
 
 def _judge(rows: Mapping[str, dict[str, Any]]) -> None:
     """Adjust the p-values over both tests of all dimensions together, and give each dimension its verdict."""
@@ -112,8 +152,7 @@ class _Analysis:
         return self.design.seeds == "independent"
 
     def rng(self, purpose: str) -> np.random.Generator:
-        """Numbers for one purpose; the same in every analysis of a dimension of this name."""
-        return generator(np.random.SeedSequence(hash64("bias", self.table.dimension.name)), purpose)
+        return _generator(self.table.dimension.name, purpose)
 
     def dimension_row(self, convention: Convention) -> dict[str, Any]:
         options, evidence = self.options, self.evidence
@@ -188,7 +227,6 @@ class _Analysis:
             "cv_debiased_square": over_blocks.square,
             "cv_debiased_square_interval": over_blocks.square_interval,
             "icc": over_blocks.icc,
-            "icc_interval": over_blocks.icc_interval,
             "independent_cells": None,
         }
         if self.independent:

@@ -38,7 +38,7 @@ class Debiased:
         square_interval: 95 %.
         cv: percent; 0 where the square is negative. cv_interval: 95 %.
         icc: share of the variance of outcomes that lies between the levels, 0..1: 0 none, 1 every level succeeds
-            always or never. Comparable between agents of different success rates. icc_interval: 95 %.
+            always or never. Comparable between agents of different success rates.
         contexts: contexts in which two blocks share two levels.
     """
 
@@ -47,7 +47,6 @@ class Debiased:
     cv: float | None = None
     cv_interval: Interval | None = None
     icc: float | None = None
-    icc_interval: Interval | None = None
     contexts: int = 0
 
 
@@ -64,14 +63,13 @@ def debiased(successes: Counts, episodes: Counts, confidence: float = 0.95) -> D
         return Debiased()
     levels = successes.shape[-1]
     cv = Ratio.of(pairs, pairs.variance, pairs.squared_mean, highest=levels - 1.0, confidence=confidence)
-    icc = Ratio.of(pairs, pairs.variance, pairs.bernoulli, highest=1.0, confidence=confidence)
+    variance, outcomes = pairs.means(pairs.variance).sum(), pairs.means(pairs.bernoulli).sum()
     return Debiased(
         square=cv.value,
         square_interval=cv.interval,
         cv=None if cv.value is None else _root_percent(cv.value),
         cv_interval=_mapped(_root_percent, cv.interval_from_zero),
-        icc=None if icc.value is None else min(1.0, max(0.0, icc.value)),
-        icc_interval=_mapped(lambda value: max(0.0, value), icc.interval_from_zero),
+        icc=min(1.0, max(0.0, float(variance / outcomes))) if outcomes > 0 else None,
         contexts=int(pairs.used.sum()),
     )
 

@@ -91,6 +91,15 @@ class OutcomeTable:
         both = bool(successes.any()) and bool((successes < cells).any())
         return bool((cells > 1).any()) and both and not mixed.any() and not self.jittered.any()
 
+    def restricted(self, episodes: Counts) -> OutcomeTable:
+        """The table without the episodes that are 0 in a table of the same shape."""
+        return replace(
+            self,
+            episodes=self.episodes * episodes,
+            successes=self.successes * episodes,
+            scores=self.scores * episodes,
+        )
+
     def first_repeats(self) -> OutcomeTable:
         """The table with one repeat a cell: its first."""
         first = self.episodes * (self.episodes.cumsum(axis=-1) == 1)
