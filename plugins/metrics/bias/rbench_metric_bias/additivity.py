@@ -17,7 +17,7 @@ from rbench_metric_bias.outcomes import Counts, OutcomeTable, Rates, success_rat
 
 Interval = tuple[float, float]
 
-#: Precision of every effect of the additive model: keeps levels that always or never succeed finite.
+#: Precision of every effect in the tests: keeps levels that always or never succeed finite.
 RIDGE = 0.1
 #: Free signs from which sign flips are used: their smallest p is then below 1 %.
 _ENOUGH_SIGNS = 7
@@ -99,12 +99,16 @@ class Floor:
 def iec_floor(
     table: OutcomeTable, independent: bool, draws: int, rng: np.random.Generator, eps: float, ddof: int
 ) -> Floor:
-    """Draw outcomes from the additive fit and compute their IEC, as that of the run is computed."""
+    """Draw outcomes from an additive fit and compute their IEC, as that of the run is computed.
+
+    The effects of the fit are shrunk by as much as the data say (their variance components): effects that are only
+    noise would raise the floor, and too much shrinking would take real ones from it.
+    """
     first, second = table.dimension.factors
     rates = []
     for row in range(len(table.places)):
         grid = _grid(table, row, blocks=not independent)
-        fit = grid.rates(_additive(grid)) if grid.trials.any() else np.zeros(grid.trials.shape)
+        fit = grid.rates(_shrunk(grid)) if grid.trials.any() else np.zeros(grid.trials.shape)
         drawn = rng.binomial(grid.trials, fit, (draws, *grid.trials.shape)).sum(axis=1)
         rates.append(success_rates(drawn, np.broadcast_to(grid.trials.sum(axis=0), drawn.shape)))
     stacked = np.stack(rates, axis=1)
@@ -168,6 +172,12 @@ def _sign_flips(products: list[Rates], permutations: int, rng: np.random.Generat
         s = np.concatenate([np.ones((len(signs), 1)), some], axis=1)
         total += ((s @ p) * s).sum(axis=1)
     return total, exact
+
+
+def _shrunk(grid: Grid) -> Rates:
+    components = np.array(variance_components(grid))
+    coefficients, _ = fitted(grid, grid.precision(1 / components**2))
+    return coefficients
 
 
 def _interaction_residuals(table: OutcomeTable, row: int) -> Rates:

@@ -199,8 +199,11 @@ class _Analysis:
             **self._counts(),
             "cv": {pair[0]: effect.cv for pair, effect in effects.items()},
             "iec": {names[pair]: effect.iec for pair, effect in effects.items()},
-            "floor": floor.mean,
-            "floor_interval": floor.interval,
+            # Without any bias to modulate there is nothing to compare an IEC with.
+            "floor": {names[pair]: None if e.degenerate else floor.mean[names[pair]] for pair, e in effects.items()},
+            "floor_interval": {
+                names[pair]: None if e.degenerate else floor.interval[names[pair]] for pair, e in effects.items()
+            },
             "additivity_p": test.p_value,
             "additivity_test": test.method,
             "logit_sd": logit_components(evidence),
@@ -250,8 +253,8 @@ class _Analysis:
         episodes, successes = int(table.episodes.sum()), int(table.successes.sum())
         cells = table.cell_episodes.reshape(len(table.contexts), -1)
         planned = self.design.planned.get(table.dimension.name, 0) if self.design.planned else None
-        blocks = evidence.by_block(evidence.episodes).ravel()
-        interval = pooled_rate_interval(evidence.by_block(evidence.successes).ravel(), blocks)
+        blocks = evidence.by_block(evidence.episodes)
+        interval = pooled_rate_interval(evidence.by_block(evidence.successes), blocks)
         return {
             "successes": successes,
             "episodes": episodes,

@@ -15,25 +15,32 @@ def pooled_rate_interval(successes: Counts, episodes: Counts, confidence: float 
     """Interval of sum(successes) / sum(episodes), from blocks as the independent units.
 
     Repeats share their jitter over all levels, so the episodes of a block (context, repeat) stand
-    and fall together; an interval that takes them as independent covers 16 to 83 % instead of 95 %.
-    Student's t over blocks, with residuals weighted by block size (equal blocks: the usual t
-    interval of the block rates), clipped to [0, 1]. When all blocks agree, or there is one, their
-    spread says nothing: Wilson, with one observation a block.
+    and fall together; an interval that takes them as independent covers 15 to 83 % instead of 95 %.
+    Student's t over blocks, from their spread inside contexts: the contexts are those of the design, and that they
+    differ is no uncertainty. Residuals are weighted by block size; clipped to [0, 1]. Where a context has a single
+    block, the spread of all blocks is taken. When blocks show no spread, or there is one: Wilson, with one
+    observation a block.
 
     Args:
-        successes: (blocks,). episodes: (blocks,); blocks without any are left out.
+        successes: (contexts, repeats).
+        episodes: (contexts, repeats); blocks without any are left out.
         confidence: 0..1.
     """
-    present = episodes > 0
-    k, n = successes[present].astype(float), episodes[present].astype(float)
-    blocks = len(n)
+    blocks, total = int((episodes > 0).sum()), int(episodes.sum())
     if blocks == 0:
         return None
-    rate = float(k.sum() / n.sum())
-    if blocks == 1 or bool(np.all(k * n[0] == k[0] * n)):
+    rate = float(successes.sum()) / total
+    used = episodes[episodes.any(axis=1)], successes[episodes.any(axis=1)]
+    if ((used[0] > 0).sum(axis=1) < 2).any():
+        used = used[0].reshape(1, -1), used[1].reshape(1, -1)
+    n, k = (values.astype(float) for values in used)
+    count = (n > 0).sum(axis=1)
+    residuals = k - k.sum(axis=1, keepdims=True) / n.sum(axis=1, keepdims=True) * n
+    freedom = int((count - 1).sum())
+    if freedom == 0 or float(np.abs(residuals).max()) < 1e-9:
         return wilson_interval(rate, blocks, confidence)
-    variance = blocks / (blocks - 1) * float(((k - rate * n) ** 2).sum()) / float(n.sum()) ** 2
-    half = float(stdtrit(blocks - 1, 0.5 + confidence / 2)) * math.sqrt(variance)
+    variance = float((count / np.maximum(count - 1, 1) * (residuals**2).sum(axis=1)).sum()) / total**2
+    half = float(stdtrit(freedom, 0.5 + confidence / 2)) * math.sqrt(variance)
     return max(0.0, rate - half), min(1.0, rate + half)
 
 

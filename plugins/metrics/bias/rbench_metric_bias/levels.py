@@ -50,7 +50,7 @@ def group_rates(table: OutcomeTable, groups: Mapping[str, str]) -> dict[str, dic
     result = {}
     for group in sorted({groups[name] for name in names if name in groups}):
         members = [level for level, name in enumerate(names) if groups.get(name) == group]
-        successes, episodes = (table.by_block(x[:, members]).ravel() for x in (table.successes, table.episodes))
+        successes, episodes = (table.by_block(x[:, members]) for x in (table.successes, table.episodes))
         k, n = int(successes.sum()), int(episodes.sum())
         interval = pooled_rate_interval(successes, episodes)
         result[group] = {

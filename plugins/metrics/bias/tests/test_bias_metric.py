@@ -25,8 +25,8 @@ def one_dimension(repeats: int = 1, levels: tuple[str, ...] = ("red", "blue")) -
 
 def test_row_of_a_complete_dimension(study: Any) -> None:
     records, design = study({"color": [[5, 0], [3, 3]]})
-    # Block rates: five of 1/2 in the first context; 1, 1, 1, 0, 0 in the second.
-    half = 2.262157 * ((5 * 0.0025 + 3 * 0.2025 + 2 * 0.3025) / 9 / 10) ** 0.5
+    # Successes of two a block: five times 1 in the first context; 2, 2, 2, 0, 0 around 1.2 in the second. t of 8.
+    half = 2.306004 * (5 / 4 * (3 * 0.8**2 + 2 * 1.2**2) / 20**2) ** 0.5
     # Variance inside cells 0, 0, 0.3, 0.3; of coin flips at the context's rate 25/90 and 24/90.
     dispersion = 0.6 / (2 * 25 / 90 + 2 * 24 / 90)
     found = row(records, design)
