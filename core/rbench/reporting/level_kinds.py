@@ -1,4 +1,4 @@
-"""What the levels of a factor are, told from their names and values, so that any factor is drawn the way it is best read.
+"""What the levels of a factor are, told from their names and values, so that any factor is drawn as it is best read.
 
 Core does not know the factors: a third party's colours get swatches and its distances a curve, like the built-in ones.
 """

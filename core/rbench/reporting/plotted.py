@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +13,7 @@ from rbench.design import Dimension
 from rbench.reporting.run_labels import wrapper_pairs
 from rbench.reporting.run_report import RunReport
 from rbench.reporting.tallies import Count, grouped
+from rbench.results.store import OUTCOMES
 
 Row = dict[str, Any]
 
@@ -123,10 +125,22 @@ def _grid(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
                 yield report.label, dimension.name, *levels, *_rate(count)
 
 
-def _reasons(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
+def _outcomes(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
     for report in reports:
         for name, tally in report.tallies.dimensions.items():
-            for (outcome, reason), episodes in sorted(tally.reasons.items(), key=lambda item: (-item[1], item[0])):
+            counts: Counter[str] = Counter()
+            for (outcome, _), episodes in tally.reasons.items():
+                counts[outcome] += episodes
+            for outcome in OUTCOMES:
+                if counts[outcome]:
+                    yield report.label, name, outcome, counts[outcome]
+
+
+def _reasons(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
+    for report in reports:
+        by_dimension = {name: tally.reasons for name, tally in report.tallies.dimensions.items()}
+        for name, reasons in ((None, sum(by_dimension.values(), Counter())), *by_dimension.items()):
+            for (outcome, reason), episodes in sorted(reasons.items(), key=lambda item: (-item[1], item[0])):
                 yield report.label, name, outcome, reason, episodes
 
 
@@ -187,7 +201,12 @@ _TABLES: tuple[tuple[str, str, tuple[str, ...], Callable[[Sequence[RunReport]], 
     ),
     ("groups", "Success by group of levels (Figure 2)", ("run", "dimension", "group", *_RATE), _groups),
     ("levels", "Success by level, all contexts", ("run", "dimension", "level", "group", "value", *_RATE), _levels),
-    ("contexts", "Success by level and context (Figure 3)", ("run", "dimension", "context", "level", *_RATE), _contexts),
+    (
+        "contexts",
+        "Success by level and context (Figure 3)",
+        ("run", "dimension", "context", "level", *_RATE),
+        _contexts,
+    ),
     ("grid", "Success by pair of levels (Figure 4)", ("run", "dimension", "level", "other_level", *_RATE), _grid),
     (
         "wrappers",
@@ -196,12 +215,22 @@ _TABLES: tuple[tuple[str, str, tuple[str, ...], Callable[[Sequence[RunReport]], 
             "before",
             "after",
             "dimension",
-            *(f"{key}_{when}" for key in ("success_rate", "cv", "cv_floor", "cv_debiased") for when in ("before", "after")),
+            *(
+                f"{key}_{when}"
+                for key in ("success_rate", "cv", "cv_floor", "cv_debiased")
+                for when in ("before", "after")
+            ),
             "cv_reduction",
         ),
         _wrappers,
     ),
-    ("reasons", "Why episodes ended", ("run", "dimension", "outcome", "reason", "episodes"), _reasons),
+    ("outcomes", "Outcomes by dimension", ("run", "dimension", "outcome", "episodes"), _outcomes),
+    (
+        "reasons",
+        "Why episodes ended; without a dimension: in all of them",
+        ("run", "dimension", "outcome", "reason", "episodes"),
+        _reasons,
+    ),
     (
         "events",
         "What happened: times in all, and the number of episodes with it",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-# Control characters but tab and newline, lone surrogates and non-characters: XML and UTF-8 refuse them, HTML drops them.
+# Control characters but tab and newline, lone surrogates, non-characters: XML and UTF-8 refuse them, HTML drops them.
 _UNFIT = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
 

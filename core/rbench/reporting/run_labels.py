@@ -42,7 +42,8 @@ def wrapper_pairs(summaries: Sequence[Summary]) -> list[tuple[int, int]]:
             for before, plain in enumerate(summaries)
             if all(plain[key] == wrapped[key] for key in ("agent", "suite_hash", "render", "seed"))
             and len(plain["wrappers"]) < len(wrapped["wrappers"])
-            and list(wrapped["wrappers"][len(wrapped["wrappers"]) - len(plain["wrappers"]) :]) == list(plain["wrappers"])
+            and list(wrapped["wrappers"][len(wrapped["wrappers"]) - len(plain["wrappers"]) :])
+            == list(plain["wrappers"])
         ]
         if candidates:
             pairs.append((-max(candidates)[1], after))

@@ -48,9 +48,7 @@ class RunReport:
     def grids(self) -> tuple[Dimension, ...]:
         """Grids of two factors that have an episode."""
         return tuple(
-            d
-            for d in self.manifest.design.dimensions
-            if len(d.factors) == 2 and self.tallies.dimensions[d.name].cells
+            d for d in self.manifest.design.dimensions if len(d.factors) == 2 and self.tallies.dimensions[d.name].cells
         )
 
     def levels(self, factor: str, dimension: Dimension) -> Levels:

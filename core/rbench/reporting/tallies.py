@@ -94,7 +94,7 @@ class EpisodeLine:
 
 
 def tally(records: Iterable[EpisodeRecord], design: Design) -> Tallies:
-    """Count the records of a run; those outside the denominator are listed, and counted nowhere else."""
+    """Count the records of a run; of those outside the denominator only the reasons."""
     found = Tallies({dimension.name: DimensionTally(dimension) for dimension in design.dimensions})
     for record in records:
         found.episodes.append(
@@ -110,7 +110,10 @@ def tally(records: Iterable[EpisodeRecord], design: Design) -> Tallies:
             )
         )
         of_dimension = found.dimensions.get(record.dimension)
-        if not record.counted or of_dimension is None:
+        if of_dimension is None:
+            continue
+        of_dimension.reasons[record.outcome, record.reason] += 1
+        if not record.counted:
             continue
         _count(of_dimension, record)
         _note_values(found.values, of_dimension.dimension.factors, record)
@@ -138,7 +141,6 @@ def _count(tally: DimensionTally, record: EpisodeRecord) -> None:
     count = tally.cells.setdefault((levels, record.context), Count())
     count.episodes += 1
     count.successes += record.success
-    tally.reasons[record.outcome, record.reason] += 1
 
 
 def _note_values(values: dict[str, dict[str, Any]], factors: Sequence[str], record: EpisodeRecord) -> None:

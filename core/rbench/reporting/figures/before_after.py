@@ -37,7 +37,9 @@ def before_after_panel(
         for (key, floor, marker, color), label in zip(styles, labels, strict=True):
             if row[floor] is not None:
                 (tick,) = axes.plot([row[floor]] * 2, [y - 0.34, y - 0.16], color=color, linewidth=theme.line * 1.4)
-                drawing.mark(tick, f"{row['dimension']}, {label}: noise floor {percentage(row[floor])}", f"{path}/{floor}")
+                drawing.mark(
+                    tick, f"{row['dimension']}, {label}: noise floor {percentage(row[floor])}", f"{path}/{floor}"
+                )
             if row[key] is not None:
                 (dot,) = axes.plot([row[key]], [y], marker=marker, color=color, markersize=theme.font * 0.6)
                 drawing.mark(dot, f"{row['dimension']}, {label}: CV {percentage(row[key])}", f"{path}/{key}")
@@ -50,3 +52,9 @@ def before_after_panel(
     axes.spines["left"].set_visible(False)
     axes.spines["bottom"].set_visible(False)
     axes.set_xlabel("bias coefficient CV, percent")
+
+
+def wrapper_limit(rows: Sequence[Row]) -> float:
+    """A right end of the axis that shows every coefficient and floor."""
+    keys = [f"{quantity}_{when}" for quantity in ("cv", "cv_floor") for when in ("before", "after")]
+    return 1.08 * max([row[key] for row in rows for key in keys if row[key] is not None], default=100.0)

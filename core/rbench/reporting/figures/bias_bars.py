@@ -25,13 +25,8 @@ def bias_panel(drawing: Drawing, axes: Axes, rows: Sequence[BiasRow], right: flo
     theme = drawing.theme
     for place, (name, path, row) in enumerate(rows):
         y = -place
-        if row["cv"] is not None:
-            color = theme.accent if row["verdict"] == "bias" else theme.calm
-            (bar,) = axes.barh([y + 0.13], [row["cv"]], height=0.36, color=color, linewidth=0)
-            drawing.mark(bar, f"{name}: CV {percentage(row['cv'])}", f"{path}/cv")
-        else:
-            drawing.text(axes, 0, y + 0.13, " not defined", va="center", color=theme.muted, fontsize=theme.font * 0.9)
         _floor(drawing, axes, y, name, path, row)
+        _coefficient(drawing, axes, y, name, path, row)
         _debiased(drawing, axes, y, name, path, row, right)
     axes.set_xlim(0, right)
     axes.set_ylim(-len(rows) + 0.45, 0.55)
@@ -51,18 +46,29 @@ def bias_limit(rows: Sequence[BiasRow]) -> float:
     return 10.0 * (int(max(highest, default=90.0) / 10.0) + 1.5)
 
 
+def _coefficient(drawing: Drawing, axes: Axes, y: float, name: str, path: str, row: Mapping[str, Any]) -> None:
+    theme = drawing.theme
+    if row["cv"] is None:
+        drawing.text(axes, 0, y + 0.14, " not defined", va="center", color=theme.muted, fontsize=theme.font * 0.9)
+        return
+    color = theme.accent if row["verdict"] == "bias" else theme.calm
+    (bar,) = axes.barh([y + 0.14], [row["cv"]], height=0.24, color=color, linewidth=0)
+    drawing.mark(bar, f"{name}: CV {percentage(row['cv'])}", f"{path}/cv")
+
+
 def _floor(drawing: Drawing, axes: Axes, y: float, name: str, path: str, row: Mapping[str, Any]) -> None:
     theme = drawing.theme
     if row.get("cv_floor_interval"):
         low, high = row["cv_floor_interval"]
-        (band,) = axes.barh([y + 0.13], [high - low], left=[low], height=0.52, color=theme.band, alpha=0.55, linewidth=0)
+        (band,) = axes.barh([y + 0.14], [high - low], left=[low], height=0.56, color=theme.band, linewidth=0)
         drawing.mark(
             band,
             f"{name}: chance alone gives CV {percentage(row['cv_floor'])} ({percentage(low)} to {percentage(high)})",
             f"{path}/cv_floor_interval",
         )
     if row.get("cv_floor") is not None:
-        (line,) = axes.plot([row["cv_floor"]] * 2, [y - 0.13, y + 0.39], color=theme.ink, linewidth=theme.line * 1.4)
+        edges = [y + 0.14 - 0.28, y + 0.14 + 0.28]
+        (line,) = axes.plot([row["cv_floor"]] * 2, edges, color=theme.ink, linewidth=theme.line * 1.3, zorder=3)
         drawing.mark(line, f"{name}: noise floor {percentage(row['cv_floor'])}", f"{path}/cv_floor")
 
 
@@ -75,7 +81,7 @@ def _debiased(
     tip = f"{name}: debiased CV {percentage(row['cv_debiased'])}"
     if row.get("cv_debiased_interval"):
         low, high = row["cv_debiased_interval"]
-        axes.plot([low, min(high, right)], [y - 0.26] * 2, color=theme.ink, linewidth=theme.line, solid_capstyle="butt")
+        axes.plot([low, min(high, right)], [y - 0.28] * 2, color=theme.ink, linewidth=theme.line, solid_capstyle="butt")
         tip += f", 95 % interval {percentage(low)} to {percentage(high)}"
-    (dot,) = axes.plot([row["cv_debiased"]], [y - 0.26], marker="o", color=theme.ink, markersize=theme.font * 0.42)
+    (dot,) = axes.plot([row["cv_debiased"]], [y - 0.28], marker="o", color=theme.ink, markersize=theme.font * 0.42)
     drawing.mark(dot, tip, f"{path}/cv_debiased")

@@ -9,6 +9,7 @@ from rbench.reporting.figures.drawing import Drawing, tick_labels
 from rbench.reporting.figures.tips import rate_tip
 from rbench.reporting.level_kinds import Levels
 from rbench.reporting.plotted import Row
+from rbench.reporting.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def curve_panel(drawing: Drawing, axes: Axes, levels: Levels, rows: Mapping[str,
     numbers = sorted(levels.values.values())
     every = max(1, -(-len(numbers) // 9))
     tick_labels(axes, "x", numbers[::every], [f"{value:g}" for value in numbers[::every]])
-    axes.set_xlabel(name, parse_math=False)
+    axes.set_xlabel(printable(name))
 
 
 def pair_panel(drawing: Drawing, axes: Axes, levels: Levels, rows: Mapping[str, tuple[str, Row]]) -> None:
@@ -58,15 +59,24 @@ def pair_panel(drawing: Drawing, axes: Axes, levels: Levels, rows: Mapping[str, 
         found = [rows[level][1] for _, level in curve]
         axes.vlines(xs, [r["low"] for r in found], [r["high"] for r in found], color=color, linewidth=theme.line)
         label = f"{second} {value:g}"
-        axes.plot(xs, [r["success_rate"] for r in found], color=color, linewidth=theme.line * 1.2, marker=marker,
-                  markersize=theme.font * 0.45, label=label)
+        axes.plot(
+            xs,
+            [r["success_rate"] for r in found],
+            color=color,
+            linewidth=theme.line * 1.2,
+            marker=marker,
+            markersize=theme.font * 0.45,
+            label=label,
+        )
         for x, (_, level) in zip(xs, curve, strict=True):
             _point(drawing, axes, x, rows[level][1]["success_rate"], color, marker, level, rows[level])
     _frame(drawing, axes)
     tick_labels(axes, "x", list(range(len(firsts))), [f"{value:g}" for value in firsts])
-    axes.set_xlabel(first, parse_math=False)
+    axes.set_xlabel(printable(first))
     axes.set_xlim(-0.4, len(firsts) - 0.6)
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=1.6, columnspacing=1.2, borderpad=0)
+    axes.legend(
+        loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=1.6, columnspacing=1.2, borderpad=0
+    )
 
 
 def _point(

@@ -55,8 +55,12 @@ PAGE_COLORS: Mapping[str, str] = {
     "#01f0a7": "var(--band)",
     **{f"#01f0b{i}": f"var(--series-{i})" for i in range(6)},
 }
-_TOKENS = list(PAGE_COLORS)
-PAGE = Theme(*_TOKENS[:7], series=tuple(_TOKENS[7:]), font=11.5, line=1.2)
+PAGE = Theme(
+    **dict(zip(("ink", "muted", "faint", "surface", "accent", "calm", "band"), PAGE_COLORS, strict=False)),
+    series=tuple(PAGE_COLORS)[7:],
+    font=12.5,
+    line=1.2,
+)
 
 
 @dataclass(frozen=True)
@@ -94,18 +98,19 @@ class Drawing:
         artist.set_gid(found.id)
 
     def text(self, axes: Axes, x: float, y: float, text: str, **style: Any) -> Artist:
-        """Text as typed: no `$` starts a formula."""
+        """Text as typed, in the theme's ink and size unless a style says otherwise."""
         style = {"fontsize": self.theme.font, "color": self.theme.ink, **style}
-        return axes.text(x, y, printable(text), parse_math=False, **style)
+        return axes.text(x, y, printable(text), **style)
 
 
 @contextmanager
-def drawing(width: float, height: float, theme: Theme) -> Iterator[Drawing]:
+def drawing(width: float, height: float, theme: Theme, fitted: bool = True) -> Iterator[Drawing]:
     """A new figure, with matplotlib's settings for it while the block lasts.
 
     Args:
         width, height: inches on paper; for the page inches of 72 px.
         theme: its look.
+        fitted: place axes so that their labels have room.
 
     Raises:
         StartError: matplotlib is not installed.
@@ -115,10 +120,11 @@ def drawing(width: float, height: float, theme: Theme) -> Iterator[Drawing]:
         from matplotlib.figure import Figure
     except ImportError as problem:
         raise StartError(f"figures need matplotlib ({problem}). Install it: {HOW_TO_INSTALL}") from None
-    with matplotlib.rc_context({**matplotlib.rcParamsDefault, **_settings(theme)}), warnings.catch_warnings():
+    settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_settings(theme)}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
         # A glyph that the drawing font lacks is a box in a PDF; on the page the reader's own font draws it.
         warnings.filterwarnings("ignore", message="Glyph .* missing from")
-        yield Drawing(Figure(figsize=(width, height), layout="constrained"), theme)
+        yield Drawing(Figure(figsize=(width, height), layout="constrained" if fitted else None), theme)
 
 
 def bare(axes: Axes, theme: Theme) -> None:
@@ -134,8 +140,7 @@ def tick_labels(axes: Axes, axis: str, positions: list[float], labels: list[str]
     """Ticks with text as typed."""
     found = axes.xaxis if axis == "x" else axes.yaxis
     found.set_ticks(positions)
-    for tick in found.set_ticklabels([printable(label) for label in labels], **style):
-        tick.set_parse_math(False)
+    found.set_ticklabels([printable(label) for label in labels], **style)
 
 
 def _settings(theme: Theme) -> dict[str, Any]:
@@ -144,6 +149,7 @@ def _settings(theme: Theme) -> dict[str, Any]:
         "font.family": ["DejaVu Sans"],
         "font.size": theme.font,
         "text.color": theme.ink,
+        "text.parse_math": False,  # a `$` in a name starts no formula
         "axes.titlesize": theme.font,
         "axes.labelsize": theme.font,
         "axes.labelcolor": theme.muted,

@@ -11,7 +11,11 @@ from rbench.reporting.printable import printable
 
 _SVG, _XLINK = "http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"
 _COLOR = re.compile(r"#[0-9a-f]{6}")
-_FONT = re.compile(r"font: (?:(?P<style>italic|oblique) )?(?:(?P<weight>bold|\d+) )?(?P<size>[\d.]+px) [^;]*")
+# Depending on its version, matplotlib writes `font: bold 10px 'DejaVu Sans'` or the parts apart.
+_FONT = re.compile(r"font: (?:(?P<weight>bold|\d+) )?(?P<size>[\d.]+px) [^;]*")
+_FAMILY = re.compile(r"font-family: [^;]*;? ?")
+_LONG = re.compile(r"-?\d+\.\d{3,}")
+_GEOMETRY = {"d", "x", "y", "width", "height", "transform"}
 _REFERENCE = re.compile(r"url\(#([^)]+)\)")
 
 
@@ -26,7 +30,7 @@ def page_svg(drawing: Drawing, name: str) -> str:
     buffer = io.StringIO()
     with matplotlib.rc_context({"svg.fonttype": "none"}):
         drawing.figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    # Written by matplotlib just now, so no hostile XML; text in it was escaped by matplotlib and is escaped again below.
+    # Written by matplotlib just now, so no hostile XML; its text was escaped by matplotlib and is escaped again below.
     root = ElementTree.fromstring(buffer.getvalue())
     for parent in root.iter():
         for child in [c for c in parent if c.tag.endswith("}metadata") or c.tag.endswith("}style")]:
@@ -52,7 +56,14 @@ def _adapt(element: ElementTree.Element, name: str) -> None:
     style = element.get("style")
     if style:
         style = _COLOR.sub(lambda match: PAGE_COLORS.get(match[0], match[0]), style)
-        element.set("style", _FONT.sub(_font, style))
+        element.set("style", _FAMILY.sub("", _FONT.sub(_font, style)))
+    for key in _GEOMETRY & element.attrib.keys():
+        element.set(key, _LONG.sub(_shortened, element.attrib[key]))
+
+
+def _shortened(match: re.Match[str]) -> str:
+    # A hundredth of a pixel is enough, and a third of the bytes.
+    return f"{float(match[0]):.2f}".rstrip("0").rstrip(".")
 
 
 def _font(match: re.Match[str]) -> str:

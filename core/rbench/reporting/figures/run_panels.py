@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from rbench.reporting.figures.drawing import Drawing
 from rbench.reporting.figures.heat_map import heat_panel
 from rbench.reporting.figures.orbit import orbit_panel
 from rbench.reporting.figures.swatches import UNGROUPED, swatch_panel
+from rbench.reporting.json_pointer import pointer
 from rbench.reporting.level_kinds import Levels
 from rbench.reporting.numbers import percent
 from rbench.reporting.plotted import Row, Table
@@ -47,25 +48,30 @@ class Panel:
 
 
 def dimension_panel(
-    report: RunReport, dimension: Dimension, tables: Mapping[str, Table], context: str | None = None
+    report: RunReport,
+    dimension: Dimension,
+    tables: Mapping[str, Table],
+    context: str | None = None,
+    order: Sequence[str] = (),
 ) -> Panel:
     """Success over the levels of a factor, drawn as its levels are best read.
 
     Args:
         context: only this context instead of all.
+        order: of groups of colours, from top to bottom, where several runs shall have the same; else by success.
     """
     (factor,) = dimension.factors
     levels = report.levels(factor, dimension)
     rows = _level_rows(report, dimension, tables, context)
     shown = dot_names(levels, rows) if levels.kind == "names" else list(levels.names)
     groups = _group_rows(report, dimension, tables)
-    order = _group_order(levels, rows, groups)
+    families = list(order) or group_order(levels, rows, groups)
 
     def draw(drawing: Drawing, axes: Axes) -> None:
         if levels.kind == "rings":
             orbit_panel(drawing, axes, levels, rows)
         elif levels.kind == "colors":
-            swatch_panel(drawing, axes, levels, rows, groups, order)
+            swatch_panel(drawing, axes, levels, rows, groups, families)
         elif levels.kind == "pairs":
             pair_panel(drawing, axes, levels, rows)
         elif levels.kind == "numbers":
@@ -73,7 +79,7 @@ def dimension_panel(
         else:
             dot_panel(drawing, axes, shown, rows)
 
-    heights = {"rings": 208.0, "colors": 40 + 27.0 * len(order), "pairs": 230.0, "numbers": 230.0}
+    heights = {"rings": 208.0, "colors": 40 + 27.0 * len(families), "pairs": 230.0, "numbers": 230.0}
     return Panel(
         key=dimension.name,
         title=dimension.name,
@@ -88,7 +94,7 @@ def grid_panel(report: RunReport, dimension: Dimension, tables: Mapping[str, Tab
     """Success counts of a grid of two factors; the factor with more levels runs down."""
     first, second = (report.levels(factor, dimension) for factor in dimension.factors)
     rows = {
-        (row["level"], row["other_level"]): (f"/tables/grid/rows/{number}", row)
+        (row["level"], row["other_level"]): (pointer("tables", "grid", "rows", number), row)
         for number, row in tables["grid"].where(run=report.label, dimension=dimension.name)
     }
     if len(second.names) > len(first.names):
@@ -116,7 +122,7 @@ def bias_rows(report: RunReport, number: int) -> list[BiasRow]:
         number: of the run in the report.
     """
     return [
-        (d.name, f"/runs/{number}/dimensions/{escaped(d.name)}", report.summary["dimensions"][d.name])
+        (d.name, pointer("runs", number, "dimensions", d.name), report.summary["dimensions"][d.name])
         for d in report.dimensions
     ]
 
@@ -138,32 +144,43 @@ def bias_overview(report: RunReport, rows: list[BiasRow], right: float) -> Panel
     )
 
 
-def escaped(name: str) -> str:
-    """A name as a part of a JSON pointer (RFC 6901)."""
-    return name.replace("~", "~0").replace("/", "~1")
-
-
 def _level_rows(
     report: RunReport, dimension: Dimension, tables: Mapping[str, Table], context: str | None
 ) -> dict[str, tuple[str, Row]]:
     if context is None:
         found = tables["levels"].where(run=report.label, dimension=dimension.name)
-        return {row["level"]: (f"/tables/levels/rows/{number}", row) for number, row in found}
+        return {row["level"]: (pointer("tables", "levels", "rows", number), row) for number, row in found}
     (factor,) = dimension.factors
     empty = {"successes": 0, "episodes": 0, "success_rate": None, "low": None, "high": None, "group": None}
-    rows: dict[str, tuple[str, Row]] = {level: ("", empty) for level in dimension.levels[factor]}
+    rows: dict[str, tuple[str, Row]] = dict.fromkeys(dimension.levels[factor], ("", empty))
     for number, row in tables["contexts"].where(run=report.label, dimension=dimension.name, context=context):
         group = report.manifest.design.groups.get(factor, {}).get(row["level"])
-        rows[row["level"]] = (f"/tables/contexts/rows/{number}", {**row, "group": group})
+        rows[row["level"]] = (pointer("tables", "contexts", "rows", number), {**row, "group": group})
     return rows
 
 
 def _group_rows(report: RunReport, dimension: Dimension, tables: Mapping[str, Table]) -> dict[str, tuple[str, Row]]:
     found = tables["groups"].where(run=report.label, dimension=dimension.name)
-    return {row["group"]: (f"/tables/groups/rows/{number}", row) for number, row in found}
+    return {row["group"]: (pointer("tables", "groups", "rows", number), row) for number, row in found}
 
 
-def _group_order(levels: Levels, rows: Rows, groups: Rows) -> list[str]:
+def group_order_of(reports: Sequence[RunReport], dimension: Dimension, tables: Mapping[str, Table]) -> list[str]:
+    """Groups of a dimension by falling success rate over all runs, so that runs side by side have the same order."""
+    if len(reports) < 2:
+        return []
+    totals: dict[str, list[int]] = {}
+    for _, row in tables["groups"].where(dimension=dimension.name):
+        total = totals.setdefault(row["group"], [0, 0])
+        total[0] += row["successes"]
+        total[1] += row["episodes"]
+    loose = any(row["group"] is None for _, row in tables["levels"].where(dimension=dimension.name))
+    return [
+        *sorted(totals, key=lambda group: (-totals[group][0] / max(totals[group][1], 1), group)),
+        *([UNGROUPED] if loose else []),
+    ]
+
+
+def group_order(levels: Levels, rows: Rows, groups: Rows) -> list[str]:
     """Groups by falling success rate; levels without one last."""
     rated = sorted(groups, key=lambda name: (-(groups[name][1]["success_rate"] or 0.0), name))
     loose = any(not rows[name][1]["group"] for name in levels.names)
