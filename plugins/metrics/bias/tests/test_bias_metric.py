@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from pydantic import ValidationError
 from rbench.design import Design, Dimension
 from rbench.errors import UsageError
 from rbench_metric_bias.bias import Bias, Options
+from rbench_metric_bias.outcomes import tabulate
 
 
 def row(records: Any, design: Design, dimension: str = "color") -> dict[str, Any]:
@@ -143,3 +145,59 @@ def test_record_outside_the_design_is_named(make_record: Any) -> None:
 def test_unknown_option_is_refused() -> None:
     with pytest.raises(ValidationError, match="epsilon"):
         Options.model_validate({"epsilon": 0.1})
+
+
+def test_order_of_levels_and_contexts_in_the_design_does_not_matter(study: Any) -> None:
+    counts = np.random.default_rng(0).integers(0, 6, size=(3, 7))
+    grid = np.random.default_rng(1).integers(0, 6, size=(1, 5, 4))
+    records, design = study({"color": counts, "camera-pose+color": grid})
+    turned = replace(
+        design,
+        dimensions=tuple(
+            replace(d, levels={f: names[::-1] for f, names in d.levels.items()}, contexts=d.contexts[::-1])
+            for d in design.dimensions
+        ),
+        contexts=design.contexts[::-1],
+    )
+    assert Bias().compute(records, turned, "default") == Bias().compute(records, design, "default")
+
+
+def test_every_analysis_of_the_same_records_gives_the_same_numbers(study: Any) -> None:
+    records, design = study({"color": np.random.default_rng(0).integers(0, 6, size=(3, 7))})
+    assert Bias().compute(records, design, "default") == Bias().compute(iter(records), design, "default")
+
+
+def test_independent_seeds_bring_their_own_estimators(study: Any) -> None:
+    records, design = study({"color": [[5, 2, 2], [4, 2, 1]], "camera-pose+color": [[[5, 2], [1, 3], [4, 4]]]})
+    independent = replace(design, seeds="independent")
+    result = Bias(Options(bootstrap=99)).compute(records, independent, "default")
+    found = result.dimensions["color"]
+    assert found["independent_cells"].keys() == {"cv_interval", "cv_pooled_interval", "icc_interval"}
+    assert found["cv_debiased"] != row(records, design)["cv_debiased"]
+    assert row(records, design)["independent_cells"] is None
+    (grid,) = result.interactions
+    assert grid["additivity_test"] == "Pearson"
+    json.dumps([result.dimensions, result.interactions], allow_nan=False)
+
+
+def test_memory_grows_by_bytes_a_record_not_by_records(make_record: Any) -> None:
+    names = tuple(f"c{i:03d}" for i in range(100))
+    design = one_dimension(repeats=100, levels=names)
+    stream = (make_record("color", "base", repeat, color=name) for repeat in range(100) for name in names)
+    tracemalloc.start()
+    try:
+        table = tabulate(stream, design)["color"]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert table.episodes.sum() == 10_000
+    assert peak < 10_000 * 250
+
+
+def test_unfinished_runs_have_an_answer_for_everything(study: Any) -> None:
+    records, design = study({"color": [[5, 0, 2], [4, 1, 3]], "camera-pose+color": [[[5, 2], [1, 3], [4, 4]]]})
+    shuffled = [records[i] for i in np.random.default_rng(3).permutation(len(records))]
+    for count in (1, 2, 5, 11, 23, 40):
+        result = Bias(Options(permutations=99, bootstrap=99)).compute(shuffled[:count], design, "default")
+        json.dumps([result.dimensions, result.interactions, result.average, result.extra], allow_nan=False)
+        assert result.dimensions["color"]["episodes"] + result.interactions[0]["episodes"] == count
