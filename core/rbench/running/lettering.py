@@ -32,30 +32,40 @@ def length(text: str, size: int) -> int:
 
 def fitting(text: str, width: int, size: int) -> str:
     """The text, its end cut off where there is no room for it."""
-    if length(text, size) <= width:
+    short = text[:width]  # a character takes a pixel at least
+    if short == text and length(text, size) <= width:
         return text
-    while text and length(text + "...", size) > width:
-        text = text[:-1]
-    return text.rstrip() + "..."
+    # How many characters fit: halving, because measuring is slow and texts of agents may be long.
+    fits, too_long = 0, len(short) + 1
+    while too_long - fits > 1:
+        middle = (fits + too_long) // 2
+        if length(short[:middle] + "...", size) <= width:
+            fits = middle
+        else:
+            too_long = middle
+    return short[:fits].rstrip() + "..."
 
 
 def wrapped(text: str, width: int, size: int, most: int) -> list[str]:
     """The text in at most so many lines."""
     lines = [""]
-    for word in text.split():
+    words = text[: 2 * most * width].split()
+    for number, word in enumerate(words):
         longer = f"{lines[-1]} {word}".strip()
-        if len(lines) < most and lines[-1] and length(longer, size) > width:
+        if not lines[-1] or length(longer, size) <= width:
+            lines[-1] = longer
+        elif len(lines) < most:
             lines.append(word)
         else:
-            lines[-1] = longer
+            lines[-1] = " ".join([lines[-1], *words[number:]])
+            break
     return [fitting(line, width, size) for line in lines]
 
 
 @lru_cache(maxsize=1024)
 def _drawable(text: str, size: int) -> tuple[str, ImageFont.FreeTypeFont]:
     """The text and a font that shows all of it; without one, what can be shown of it."""
-    embedded = ImageFont.load_default(size)
-    assert isinstance(embedded, ImageFont.FreeTypeFont)
+    embedded = _embedded_font(size)
     text = "".join(c if c.isprintable() else " " for c in text)
     if text.isascii():
         return text, embedded
@@ -68,6 +78,13 @@ def _drawable(text: str, size: int) -> tuple[str, ImageFont.FreeTypeFont]:
             return text, font
     plain = unicodedata.normalize("NFKD", text)
     return "".join(c for c in plain if not unicodedata.combining(c)), embedded
+
+
+@lru_cache
+def _embedded_font(size: int) -> ImageFont.FreeTypeFont:
+    font = ImageFont.load_default(size)
+    assert isinstance(font, ImageFont.FreeTypeFont)
+    return font
 
 
 def _lacks(font: ImageFont.FreeTypeFont, character: str) -> bool:

@@ -10,7 +10,7 @@ import importlib
 import secrets
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -91,7 +91,8 @@ def writing_video(path: Path, film: Film) -> Iterator[VideoFile]:
         what = problem.strerror or problem
         raise StartError(f"{path}: cannot be written ({what}); choose another place or free space") from problem
     finally:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            beside.unlink()
 
 
 class _H264(VideoFile):
