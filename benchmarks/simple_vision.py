@@ -1,11 +1,13 @@
 """How well the vision model `opencv` sees and the agent `simple` acts, over the dimensions of roboview-bias.
 
     python benchmarks/simple_vision.py see [--contexts 3] [--size 224] [--contrast 7] [--sheet FILE.png] [--levels]
+    python benchmarks/simple_vision.py lift [--contexts 11]
     python benchmarks/simple_vision.py act [--repeats 5] [--lift depth]
 
 `see` renders every level in so many contexts, asks the eye, and compares with the visible pixels of object and box:
 share found (intersection over union above 0.7), and error of the boxes' middles in pixels. `--sheet` draws what went
-wrong. `act` runs the agent at the baseline colour and camera over all contexts, once with the eye and once with boxes
+wrong. `lift` prints how far (mm, horizontally) lifted points are off the middles of object and box, with true boxes.
+`act` runs the agent at the baseline colour and camera over all contexts, once with the eye and once with boxes
 from ground truth (perfect perception); exits with 1 below 80 or 97 % with the lift `depth`.
 """
 
@@ -38,6 +40,7 @@ from rbench.suites.variants import RecursiveVariantTaskManager
 from rbench.vision.opencv import OpenCv, Options
 from rbench.vision.questions import Box, PickAndPlace
 from rbench.vision.scripted import ScriptedVision
+from rbench_agent_simple.lifting import Cloud, lifted
 
 CAMERA, OBJECT, RECEPTACLE = "front", "geometry", "box"
 Box4 = tuple[float, float, float, float]
@@ -172,6 +175,31 @@ def draw_sheet(failures: list[tuple[str, npt.NDArray[np.uint8], list[Box4], list
     sheet.save(path)
 
 
+def lift(suite: Suite, world: World, arguments: argparse.Namespace) -> int:
+    """Print how far lifted points are off, for both lifts."""
+    errors: dict[str, list[list[float]]] = {}
+    for instance in chosen(suite, arguments.contexts):
+        if instance.dimension not in ("camera-pose", "camera-euler", "camera-distance"):
+            continue
+        setup = RecursiveVariantTaskManager(suite).setup(instance)
+        setup = jittered(setup, block_jitter(suite, instance, 0, arguments.seed))
+        size = arguments.size
+        world.reset(setup, control_rate=20, cameras={CAMERA: CameraRequest(size, size, ("depth",))})
+        view, boxes, bodies = world.observe().cameras[CAMERA], true_boxes(world, size, size), world.state().bodies
+        cloud = Cloud(view.depth, view.intrinsics, view.extrinsics)
+        row = []
+        for name, box in boxes.items():
+            found = lifted(cloud, box)
+            for point in (found.top, found.surface):
+                row.append(1000 * float(np.hypot(*(np.array(point[:2]) - bodies[name].position[:2]))))
+        errors.setdefault(instance.dimension, []).append(row)
+    print(f"{'mean, max (mm)':16}  {'object, depth':>14} {'surface':>14} {'box, depth':>14} {'surface':>14}")
+    for dimension, rows in errors.items():
+        columns = zip(np.mean(rows, axis=0), np.max(rows, axis=0), strict=True)
+        print(f"{dimension:16}  " + " ".join(f"{mean:6.1f} {worst:7.1f}" for mean, worst in columns))
+    return 0
+
+
 def perfect(world: World) -> VisionModel:
     """Boxes from the simulator's masks."""
 
@@ -218,6 +246,10 @@ def main() -> int:
     seeing.add_argument("--sheet", type=Path)
     seeing.add_argument("--levels", action="store_true", help="every level, not only those where something was missed")
     seeing.set_defaults(command=see)
+    lifting = commands.add_parser("lift")
+    lifting.add_argument("--contexts", type=int, default=11)
+    lifting.add_argument("--size", type=int, default=224)
+    lifting.set_defaults(command=lift)
     acting = commands.add_parser("act")
     acting.add_argument("--repeats", type=int, default=5)
     acting.add_argument("--lift", default="depth")

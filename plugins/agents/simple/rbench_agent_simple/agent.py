@@ -74,5 +74,6 @@ class SimpleAgent(Agent):
         cloud = Cloud(view.depth, view.intrinsics, view.extrinsics)
         start, end = lifted(cloud, answer.object.box.root), lifted(cloud, answer.destination.box.root)
         for name, point in (("start", start), ("end", end)):
-            self._seen[name] |= {"surface": list(point.surface), "top": list(point.top), "table": point.table}
+            metres = {"surface": list(point.surface), "top": list(point.top), "table": [point.table]}
+            self._seen[name] |= {key: [round(v, 6) for v in values] for key, values in metres.items()}
         return start, end
