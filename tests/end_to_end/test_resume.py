@@ -23,10 +23,10 @@ def half_done(
 ) -> Callable[..., Any]:
     """A run of 6 episodes that stopped itself at the fourth, and would not do so again."""
 
-    def run(how: str = "stop_once", *options: str) -> Any:
+    def run(how: str = "stop_once", *options: str, agent: str = "Ends") -> Any:
         at = drawn(planned(LIMIT)[3])
         return rbench_command(
-            "run", "roboview-bias", "--agent", "agents_that_end:Ends", "-o", f"how={how}", "-o", f"at={at!r}",
+            "run", "roboview-bias", "--agent", f"agents_that_end:{agent}", "-o", f"how={how}", "-o", f"at={at!r}",
             "-o", f"trace={tmp_path / 'trace'}", *options, "--limit", str(LIMIT),
         )  # fmt: skip
 
@@ -130,6 +130,23 @@ def test_what_has_changed_is_refused_by_name_and_can_be_accepted(
     accepted = run.manifest["sessions"][-1]["accepted"]
     assert list(accepted) == [path]
     assert accepted[path][0] == recorded
+    assert len(run.episodes) == LIMIT
+
+
+@pytest.mark.gl
+def test_pictures_of_another_renderer_are_refused_before_they_are_stored(
+    half_done: Callable[..., Any], rbench_command: Callable[..., Any], change_manifest: Callable[..., None]
+) -> None:
+    run = half_done(agent="Renders")
+    assert run.manifest["gl"]["renderer"]
+    change_manifest(run.directory, "gl.renderer", "another card")
+    refused = rbench_command("resume", str(run.directory))
+    assert refused.code == 3
+    assert "another card" in refused.err
+    assert len(run.episodes) == 3
+    assert rbench_command("resume", str(run.directory), "--accept-changes").code == 0
+    assert run.manifest["sessions"][-1]["accepted"]["gl"][0]["renderer"] == "another card"
+    assert run.manifest["gl"]["renderer"] != "another card"
     assert len(run.episodes) == LIMIT
 
 
