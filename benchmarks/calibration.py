@@ -24,6 +24,7 @@ from rbench_metric_bias.debiased import debiased
 from rbench_metric_bias.independent import beta_binomial_posterior, published_e3
 from rbench_metric_bias.intervals import pooled_rate_interval, wilson_interval
 from rbench_metric_bias.permutation import any_bias, main_effect
+from rbench_metric_bias.verdict import LEVEL, holm
 
 PERMUTATIONS = 199
 LEVELS, REPEATS = (9, 21, 141), (5, 2)
@@ -33,10 +34,10 @@ Row = Sequence[str | int | float | None]
 def floor(datasets: int) -> Iterator[Row]:
     """Without bias: p is uniform, and the floor is what the CV is
 
-    Rejected: share of p at most 0.05 and 0.10. Excess: by how much the share of p at most x exceeds x, at the x where it
-    does so most (by chance up to 0.061 at 400 datasets). KS: largest distance either way; equal statistics, frequent
-    with few levels and repeats, count against a rejection and make it large. In the floor: share of CVs inside the 95 %
-    interval of their floor. No p: no block distinguishes levels.
+    Rejected: share of p at most 0.05 and 0.10. Excess: by how much the share of p at most x exceeds x, at the x where
+    it does so most (by chance up to 0.061 at 400 datasets). KS: largest distance either way; equal statistics, frequent
+    with few levels and repeats, count against a rejection and make it large. In the floor: share of CVs inside the
+    95 % interval of their floor. No p: no block distinguishes levels.
     """
     yield "jitter", "n", "r", "rejected 5 %", "10 %", "excess", "KS", "mean CV", "mean floor", "in the floor", "no p"
     for jitter in JITTERS:
@@ -84,6 +85,37 @@ def main(datasets: int) -> Iterator[Row]:
                     rejected.append([sum(q is not None and q <= 0.05 for q in p) / datasets for p in (p_main, p_any)])
                 (none, _), (inter, inter_any), (power, power_any) = rejected
                 yield jitter.name, levels, repeats, none, inter, inter_any, power, power_any
+
+
+def verdicts(datasets: int) -> Iterator[Row]:
+    """How often a study calls something biased
+
+    Wrong: share of studies of four dimensions without any bias (141, 21, 9 and 9 levels, r = 5) that call at least one
+    biased. Quick: 3 contexts, 12, 9, 9 and 9 levels, r = 2 (234 episodes); the share that finds an effect of 1 or 2
+    logits (standard deviation) in the first dimension.
+    """
+    yield "jitter", "wrong, full study", "wrong, quick", "found at 1 logit, quick", "found at 2 logits, quick"
+    full, quick = ((141, 21, 9, 9), CONTEXTS, 5), ((12, 9, 9, 9), 3, 2)
+    for jitter in JITTERS:
+        found = []
+        for (sizes, contexts, repeats), spread in ((full, 0.0), (quick, 0.0), (quick, 1.0), (quick, 2.0)):
+            rng = np.random.default_rng([8, contexts, int(spread)])
+            called = 0
+            for _ in range(datasets):
+                block = jitter.effects(rng, contexts, repeats, max(sizes))
+                p = {}
+                for number, levels in enumerate(sizes):
+                    truth = logits(rng, levels, level_sd=0.0 if number else spread, contexts=contexts)
+                    effects = block[..., :levels] if jitter.shared else jitter.effects(rng, contexts, repeats, levels)
+                    one = table(jitter.outcomes(rng, truth, effects))
+                    permutations = PERMUTATIONS if contexts == CONTEXTS else 999
+                    p[number, "any"] = any_bias(one, not jitter.shared, permutations, rng, 0.01, 0).p_value
+                    p[number, "main"] = main_effect(one, permutations, rng)
+                adjusted = holm(p)
+                wanted = [q for (number, _), q in adjusted.items() if spread == 0 or number == 0]
+                called += any(q is not None and q <= LEVEL for q in wanted)
+            found.append(called / datasets)
+        yield jitter.name, *found
 
 
 def rates(datasets: int) -> Iterator[Row]:
@@ -294,6 +326,7 @@ def root_percent(square: float) -> float:
 PARTS: dict[str, tuple[Callable[[int], Iterator[Row]], int]] = {
     "floor": (floor, 400),
     "main": (main, 400),
+    "verdicts": (verdicts, 300),
     "rates": (rates, 1000),
     "cv": (cv, 1000),
     "posterior": (posterior, 200),

@@ -37,8 +37,12 @@ def test_none_or_all_of_five_has_an_interval_of_some_width(
     for low, high in re.findall(r"\[(\d+\.\d\d), (\d+\.\d\d)\]", text):
         assert float(high) - float(low) > 40
     assert re.search(rf"^color +{rate} +\[.*\] +\d+/10 ", text, re.M)
-    successes = 5 if outcome == S else 0
-    assert re.search(rf"^color +a +{successes}/5 \[\S+ \S+\] +b +{successes}/5 \[", text, re.M)
+    assert "worst level" not in text  # none is worse than another
+
+
+def test_levels_of_five_have_intervals_of_some_width(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    text = printed(capsys, make_run([S] * 5 + [F] * 5, dimensions=levels(2, 5)))
+    assert re.search(r"^color +b +0/5 \[0\.00, 5\d\.\d\d\] +a +5/5 \[4\d\.\d\d, 100\.00\]", text, re.M)
 
 
 @pytest.mark.parametrize("successes", [6, 10])

@@ -203,6 +203,7 @@ def _dimensions(rows: Mapping[str, Row], average: Row) -> Iterable[RenderableTyp
         for name, row in rows.items()
         if row.get("worst_levels")
     ]
+    ends = [(name, end) for name, end in ends if end["worst"]["success_rate"] < end["best"]["success_rate"]]
     if ends:
         yield Text("")
         yield fitted("dimension", ends, _ENDS)

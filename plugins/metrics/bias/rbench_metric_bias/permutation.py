@@ -133,7 +133,7 @@ def _arrangements(
     slots = present.sum(axis=1)
     number = math.prod(math.comb(int(n), int(k)) for n, k in zip(slots, successes, strict=True))
     if number <= permutations:
-        return _Arrangements(iter([_all_deals(successes, present)]), exact=True)
+        return _Arrangements(_all_deals(successes, present), exact=True)
     sizes = _sizes(permutations, present.size)
     return _Arrangements((_deal(successes, present, size, rng) for size in sizes), exact=False)
 
@@ -155,7 +155,7 @@ def _deal(successes: Counts, present: npt.NDArray[np.bool_], size: int, rng: np.
     return (keys <= last[..., None]) & (successes > 0)[:, None]
 
 
-def _all_deals(successes: Counts, present: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+def _all_deals(successes: Counts, present: npt.NDArray[np.bool_]) -> Iterator[npt.NDArray[np.bool_]]:
     """Every deal once: the product over strata of the subsets of their episodes."""
     strata = []
     for k, slots in zip(successes, present, strict=True):
@@ -165,7 +165,10 @@ def _all_deals(successes: Counts, present: npt.NDArray[np.bool_]) -> npt.NDArray
             deal[list(subset)] = True
         strata.append(deals)
     choices = np.indices([len(deals) for deals in strata]).reshape(len(strata), -1)
-    return np.stack([deals[choice] for deals, choice in zip(strata, choices, strict=True)], axis=1)
+    chunk = max(1, _CHUNK // present.size)
+    for start in range(0, choices.shape[1], chunk):
+        some = choices[:, start : start + chunk]
+        yield np.stack([deals[choice] for deals, choice in zip(strata, some, strict=True)], axis=1)
 
 
 def _p_value(seen: float, statistics: Rates, exact: bool) -> float | None:

@@ -18,11 +18,8 @@ def rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-def test(table: OutcomeTable, independent: bool = False, permutations: int = 4999, eps: float = 0.0) -> AnyBias:
+def exchanged(table: OutcomeTable, independent: bool = False, permutations: int = 4999, eps: float = 0.0) -> AnyBias:
     return any_bias(table, independent, permutations, rng(), eps, 0)
-
-
-test.__test__ = False  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -49,19 +46,19 @@ def table(study: Any) -> Table:
 
 def test_two_successes_of_one_cell_among_independent_cells(table: Table) -> None:
     # C(4, 2) = 6 ways to place 2 successes on 4 episodes; two of them put both in one cell.
-    found = test(table([[[1, 1], [0, 0]]]), independent=True)
+    found = exchanged(table([[[1, 1], [0, 0]]]), independent=True)
     assert found == AnyBias(pytest.approx(1 / 3), pytest.approx(100 / 3), (0.0, 100.0), exact=True)  # type: ignore[arg-type]
 
 
 def test_the_same_with_shared_seeds_exchanges_inside_blocks_only(table: Table) -> None:
     # One success a block: 2 x 2 ways, half of them in one cell.
-    found = test(table([[[1, 1], [0, 0]]]))
+    found = exchanged(table([[[1, 1], [0, 0]]]))
     assert (found.p_value, found.floor, found.exact) == (0.5, 50.0, True)
 
 
 def test_drawn_and_counted_agree(table: Table) -> None:
     outcomes = table([[[1, 1, 1], [1, 0, 0], [0, 0, 1]], [[1, 1, 0], [0, 0, 0], [0, 1, 0]]])
-    counted, drawn = test(outcomes, permutations=243), test(outcomes, permutations=242)
+    counted, drawn = exchanged(outcomes, permutations=243), exchanged(outcomes, permutations=242)
     assert counted.exact
     assert not drawn.exact
     assert drawn.p_value == pytest.approx(counted.p_value, abs=0.1)
@@ -69,7 +66,7 @@ def test_drawn_and_counted_agree(table: Table) -> None:
 
 
 def test_one_repeat_says_nothing_and_its_cv_is_all_floor(table: Table) -> None:
-    found = test(table([[[1], [0], [0]], [[1], [1], [0]]]))
+    found = exchanged(table([[[1], [0], [0]], [[1], [1], [0]]]))
     assert found.p_value is None
     assert found.floor == pytest.approx((100 * 2**0.5 + 100 * 0.5**0.5) / 2)
 
@@ -77,7 +74,7 @@ def test_one_repeat_says_nothing_and_its_cv_is_all_floor(table: Table) -> None:
 @pytest.mark.parametrize("outcome", [0, 1])
 def test_all_equal_says_nothing(table: Table, outcome: int) -> None:
     outcomes = table(np.full((2, 3, 2), outcome))
-    found = test(outcomes)
+    found = exchanged(outcomes)
     assert found.p_value is None
     assert found.floor == (None if outcome == 0 else 0.0)
     assert main_effect(outcomes, 99, rng()) is None
@@ -85,26 +82,26 @@ def test_all_equal_says_nothing(table: Table, outcome: int) -> None:
 
 def test_a_jitter_that_moves_all_levels_alike_is_no_bias(table: Table) -> None:
     outcomes = np.broadcast_to([1, 0, 1, 0, 1], (3, 4, 5))
-    assert test(table(outcomes)).p_value is None
+    assert exchanged(table(outcomes)).p_value is None
     assert main_effect(table(outcomes), 99, rng()) is None
 
 
 def test_one_level_is_no_dimension(table: Table) -> None:
     outcomes = table([[[1, 0, 1]], [[0, 1, 1]]])
-    found = test(outcomes)
+    found = exchanged(outcomes)
     assert (found.p_value, found.floor) == (None, None)
     assert main_effect(outcomes, 99, rng()) is None
 
 
 def test_nothing_at_all(table: Table) -> None:
     outcomes = table(np.full((2, 3, 2), -1))
-    assert test(outcomes) == AnyBias(None, None, None, exact=True)
+    assert exchanged(outcomes) == AnyBias(None, None, None, exact=True)
     assert main_effect(outcomes, 99, rng()) is None
 
 
 def test_missing_episodes_get_no_outcome(table: Table) -> None:
     # The third level has one episode: block 0 has three episodes, block 1 two. One success each: 3 x 2 ways.
-    found = test(table([[[1, 1], [0, 0], [0, -1]]]))
+    found = exchanged(table([[[1, 1], [0, 0], [0, -1]]]))
     assert found.exact
     # Two ways put both on one of the first two levels: rates 1, 0, 0. The others, such as 1/2, 0, 1, vary less.
     assert found.p_value == pytest.approx(2 / 6)
@@ -113,7 +110,7 @@ def test_missing_episodes_get_no_outcome(table: Table) -> None:
 def test_a_bias_everywhere_is_found_by_both(table: Table) -> None:
     outcomes = np.zeros((4, 5, 4), int)
     outcomes[:, 0] = 1
-    assert test(table(outcomes)).p_value == pytest.approx(1 / 5000)
+    assert exchanged(table(outcomes)).p_value == pytest.approx(1 / 5000)
     assert main_effect(table(outcomes), 4999, rng()) < 0.02  # type: ignore[operator]
 
 
@@ -126,13 +123,13 @@ def test_main_effect_needs_two_contexts(table: Table) -> None:
 def test_levels_that_differ_in_every_context_in_another_way_are_no_main_effect(table: Table) -> None:
     outcomes = np.zeros((5, 5, 4), int)
     outcomes[np.arange(5), np.arange(5)] = 1
-    assert test(table(outcomes)).p_value == pytest.approx(1 / 5000)
+    assert exchanged(table(outcomes)).p_value == pytest.approx(1 / 5000)
     assert main_effect(table(outcomes), 999, rng()) > 0.5  # type: ignore[operator]
 
 
 def test_the_floor_of_coin_flips(table: Table) -> None:
     flips = rng().integers(0, 2, (11, 21, 5))
-    found = test(table(flips), permutations=499, eps=0.01)
+    found = exchanged(table(flips), permutations=499, eps=0.01)
     rate = flips.mean()
     normal_theory = 100 * ((1 - rate) / (5 * rate) * 20 / 21) ** 0.5 * rate / (rate + 0.01)
     assert found.floor == pytest.approx(normal_theory, rel=0.03)
@@ -145,6 +142,13 @@ def test_the_floor_of_coin_flips(table: Table) -> None:
 def test_very_large_tables_get_fewer_permutations_but_an_answer(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("rbench_metric_bias.permutation._WORK", 1000)
     flips = rng().integers(0, 2, (3, 9, 4))
-    p = test(table(flips)).p_value
+    p = exchanged(table(flips)).p_value
     assert p is not None
     assert p * 1000 == pytest.approx(round(p * 1000))  # 999 drawn and the one seen
+
+
+def test_counted_arrangements_may_come_in_chunks(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    outcomes = table([[[1, 1, 1], [1, 0, 0], [0, 0, 1]]])
+    whole = exchanged(outcomes)
+    monkeypatch.setattr("rbench_metric_bias.permutation._CHUNK", 20)
+    assert exchanged(outcomes) == whole
