@@ -50,10 +50,12 @@ class Ran:
         return json.loads(self.out)[0]
 
 
-@pytest.fixture(autouse=True)
-def _no_commits(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.fixture(scope="session", autouse=True)
+def _no_commits(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Versions without what git knows: somebody may commit to this working copy between a run and its resume."""
-    monkeypatch.setenv("GIT_DIR", str(tmp_path / "no-repository"))
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("GIT_DIR", str(tmp_path_factory.mktemp("no-repository")))
+        yield
 
 
 @pytest.fixture
