@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -13,12 +12,12 @@ import click
 from rbench.cli.output import print_json, print_text
 from rbench.cli.plugin_names import split_plugin
 from rbench.cli.values import parse_options
-from rbench.errors import PluginError, UsageError
+from rbench.errors import UsageError
 from rbench.plugins.catalog import build_catalog
 from rbench.plugins.importing import stdout_to_stderr
 from rbench.testing.checks import Check, Result, checked_exemptions, require_check, run_check
 from rbench.testing.kinds import KINDS, checks_of, subject
-from rbench.testing.subjects import AgentSubject, Expectations, require_usable
+from rbench.testing.subjects import Expectations, Subject
 from rbench.testing.wrappers import CHANGEABLE
 
 STYLES = {"ok": "green", "failed": "red", "warning": "yellow", "exempt": "yellow", "skipped": "bright_black"}
@@ -88,9 +87,7 @@ def command(
         expectations=expectations,
         catalog=build_catalog(),
     )
-    require_usable(tested)
-    with contextlib.suppress(PluginError):  # options that are the plugin's own fault are found by a check
-        _ = tested.parts
+    tested.prepare()
     results = []
     for result in _run(tested, checks, reasons):
         results.append(result)
@@ -121,7 +118,7 @@ def _exemptions(items: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _run(tested: AgentSubject, checks: list[Check], reasons: dict[str, str]) -> Iterator[Result]:
+def _run(tested: Subject, checks: list[Check], reasons: dict[str, str]) -> Iterator[Result]:
     for check in checks:
         with stdout_to_stderr():  # what a plugin prints is no result
             result = run_check(check, tested, reasons.get(check.name))
@@ -156,7 +153,7 @@ def _moved_in(label: str, text: str) -> str:
     )
 
 
-def _summary(tested: AgentSubject, results: list[Result], counts: Counter[Any]) -> dict[str, Any]:
+def _summary(tested: Subject, results: list[Result], counts: Counter[Any]) -> dict[str, Any]:
     entry = tested.entry
     return {
         "kind": entry.kind,

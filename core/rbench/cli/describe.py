@@ -18,6 +18,7 @@ from rbench.plugins.entry import UNPACKAGED
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from rbench.plugins.catalog import Catalog
     from rbench.plugins.entry import CatalogEntry
 
 #: How each kind is used on the command line.
@@ -42,15 +43,15 @@ def command(plugin: str, options: tuple[str, ...], as_json: bool) -> None:
     An unpackaged one is named like agent:module:attribute.
     """
     kind, name = split_plugin(plugin)
-    entry = find_plugin(build_catalog(), kind, name)
-    facts = _facts(entry, parse_options(options, "-o"))
+    catalog = build_catalog()
+    facts = _facts(catalog, find_plugin(catalog, kind, name), parse_options(options, "-o"))
     if as_json:
         print_json(facts)
     else:
         print_rich(*_overview(facts))
 
 
-def _facts(entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
     record = entry.contribution
     facts: dict[str, Any] = {
         "kind": entry.kind,
@@ -77,11 +78,14 @@ def _facts(entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
     facts["usage"] = _usage(entry, facts["options"] or {})
     if given:
         entry.resolve_options(given)  # an unknown option is wrong use, also here
-    made = {"agent": _manifest, "factor": _levels}.get(entry.kind)
-    return facts | (made(entry, given) if made else {})
+    if entry.kind == "agent":
+        facts |= _manifest(catalog, entry, given)
+    elif entry.kind == "factor":
+        facts |= _levels(entry, given)
+    return facts
 
 
-def _manifest(entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
     """What the agent takes and gives, from an agent that is made and closed again; or why it cannot be made."""
     # Not at the top: everything else can be described without the machinery of runs.
     from rbench.running.agents import build_agent, effective_manifest, resolve_agent
@@ -91,7 +95,7 @@ def _manifest(entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
     empty = {"manifest": None, "manifest_error": None}
     try:
         part = Part(entry.qualified, dict(given), entry.folder)
-        agent = build_agent(resolve_agent(build_catalog(), RunDescription("", part)))
+        agent = build_agent(resolve_agent(catalog, RunDescription("", part)))
         try:
             return empty | {"manifest": to_plain(effective_manifest(agent))}
         finally:

@@ -26,6 +26,8 @@ from rbench.testing.worlds import fake_world
 DOWN, NOT_DOWN = 0.9, 0.5
 #: The object's yaw in two episodes that are compared, and how far (degrees) the hand may be off in following it.
 YAW, YAW_TOLERANCE = 14.0, 9.0
+#: Calls of `act` in which the hand is expected at the object.
+LOOKED_AT = 20
 
 
 @check("competent")
@@ -74,10 +76,12 @@ def hand_turns_with_object(subject: AgentSubject) -> str:
     """Where the object is turned, the hand turns the same way, or not at all."""
     subject.require_playable()
     angles = []
-    for name, yaw in (("turned-right", -YAW), ("turned-left", YAW)):
-        with subject.fresh() as agent:
-            played = play(agent, fake_world(), scenario(name, 0.52, 0.02, yaw), calls=4)
-        goals = _closing(played)
+    with subject.fresh() as agent:
+        plays = [
+            play(agent, fake_world(), scenario(name, 0.52, 0.02, yaw), calls=LOOKED_AT)
+            for name, yaw in (("turned-right", -YAW), ("turned-left", YAW))
+        ]
+    for goals in map(_closing, plays):
         if not goals:
             raise CheckSkipped("it closes the gripper at no waypoint in these episodes")
         fingers = rotation_matrix(goals[0].quaternion)[:, 1]

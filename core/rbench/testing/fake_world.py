@@ -37,7 +37,7 @@ LET_GO = 0.03
 GRIPPER_TIME = 0.2
 #: The solver of the arm stops after a few iterations, for it expects to be called at every tick: calls a waypoint, and
 #: the residual (m, rad) at which they end. A solution this far (m) from a waypoint counts as unreachable.
-SOLVES, EXACT, MISSED = 12, 5e-4, 0.01
+SOLVES, EXACT, MISSED = 12, 1e-3, 0.01
 Altered = Callable[[Channel, npt.NDArray[Any]], npt.NDArray[Any]]
 
 

@@ -16,17 +16,12 @@ import numpy as np
 
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
 from rbench.testing.playing import Played, play
-from rbench.testing.scenarios import Scenario, baselines
+from rbench.testing.scenarios import baselines
 from rbench.testing.subjects import CALLS, AgentSubject
 from rbench.testing.worlds import fake_world
 
 #: Seconds that the other process may take: an agent may import torch there.
 ANOTHER_PROCESS_SECONDS = 300
-
-
-def _alone(subject: AgentSubject, scenario: Scenario) -> Played:
-    with subject.fresh() as agent:
-        return play(agent, fake_world(), scenario, calls=CALLS)
 
 
 @check("deterministic")
@@ -47,9 +42,7 @@ def deterministic(subject: AgentSubject) -> None:
 def no_carry_over(subject: AgentSubject) -> None:
     """Nothing is carried from one episode to the next: an episode after others equals the same episode alone."""
     first, _, last = baselines()
-    alone = _alone(subject, last)
-    if alone.signature != _alone(subject, last).signature:
-        raise CheckSkipped("it is not deterministic, so that episodes cannot be compared; see check 'deterministic'")
+    alone = _repeatable(subject)
     remedy = "set everything that act() changes in reset(): plans, queues of actions, counters, memories, caches"
     after_others = subject.series[-1]
     if alone.signature != after_others.signature:
@@ -69,14 +62,14 @@ def no_carry_over(subject: AgentSubject) -> None:
 @check("own-randomness")
 def own_randomness(subject: AgentSubject) -> None:
     """Random numbers come from start.rng: global generators are neither used nor changed."""
-    scenario = baselines()[-1]
+    subject.require_playable()
     played = []
     with _global_generators() as generators:
         for seed in (11, 12):
             for generator in generators:
                 generator.seed(seed)
             before = [generator.state() for generator in generators]
-            played.append(_alone(subject, scenario))
+            played.append(subject.play_alone())
             for generator, state in zip(generators, before, strict=True):
                 if generator.state() != state:
                     raise CheckFailed(
@@ -84,8 +77,7 @@ def own_randomness(subject: AgentSubject) -> None:
                         "draw from start.rng; seed a library's own generator objects with start.rng.integers(2**32)",
                     )
     if played[0].signature != played[1].signature:
-        if _alone(subject, scenario).signature != _alone(subject, scenario).signature:
-            raise CheckSkipped("it is not deterministic; see check 'deterministic'")
+        _repeatable(subject)
         raise CheckFailed(
             f"an episode depends on global random state: {played[0].difference(played[1])}", "draw from start.rng"
         )
@@ -94,12 +86,9 @@ def own_randomness(subject: AgentSubject) -> None:
 @check("same-in-another-process")
 def same_in_another_process(subject: AgentSubject) -> None:
     """A worker process, with another hash seed, finds it by name and sees it do the same."""
-    scenario = baselines()[-1]
-    here = _alone(subject, scenario)
-    if here.signature != _alone(subject, scenario).signature:
-        raise CheckSkipped("it is not deterministic; see check 'deterministic'")
+    here = _repeatable(subject)
     environ = os.environ | {"PYTHONHASHSEED": "271", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    code = f"from {__name__} import play_for_another_process as play; play()"
+    code = "from rbench.testing.another_process import print_signature; print_signature()"
     try:
         done = subprocess.run(
             [sys.executable, "-c", code],
@@ -123,16 +112,21 @@ def same_in_another_process(subject: AgentSubject) -> None:
         )
     if done.stdout.strip().splitlines()[-1] != here.signature:
         raise CheckFailed(
-            f"episode {scenario.name!r} went otherwise in another process",
+            f"episode {here.scenario!r} went otherwise in another process",
             "do not iterate over sets, and do not use hash(), id() or the clock; keep no state in module globals",
         )
 
 
-def play_for_another_process() -> None:
-    """Play the last baseline scenario with the subject described on stdin, and print its signature."""
-    from rbench.testing.kinds import subject_of  # not at the top: it imports every check
+def _repeatable(subject: AgentSubject) -> Played:
+    """The last baseline scenario alone, when it goes the same way twice.
 
-    print(_alone(subject_of(json.load(sys.stdin)), baselines()[-1]).signature)
+    Raises:
+        CheckSkipped: it does not, so that episodes cannot be compared.
+    """
+    first, second = subject.alone
+    if first.signature != second.signature:
+        raise CheckSkipped("it is not deterministic, so that episodes cannot be compared; see check 'deterministic'")
+    return first
 
 
 class _Global:

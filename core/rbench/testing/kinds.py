@@ -2,35 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from rbench.errors import UsageError, did_you_mean
-from rbench.testing import (
-    actions,
-    conventions,
-    isolation,
-    making,
-    perception,
-    real_world,
-    resources,
-    wrappers,
-)
+from rbench.testing.actions import CHECKS as OF_ACTIONS
 from rbench.testing.checks import Check
-from rbench.testing.subjects import AgentSubject
+from rbench.testing.conventions import CHECKS as OF_CONVENTIONS
+from rbench.testing.isolation import CHECKS as OF_ISOLATION
+from rbench.testing.making import CHECKS as OF_MAKING
+from rbench.testing.perception import CHECKS as OF_PERCEPTION
+from rbench.testing.real_world import CHECKS as IN_THE_REAL_WORLD
+from rbench.testing.resources import CHECKS as OF_RESOURCES
+from rbench.testing.subjects import AgentSubject, Subject
+from rbench.testing.wrappers import CHECKS as OF_WRAPPERS
 from rbench.testing.wrappers import WrapperSubject
 
-_BEHAVIOUR = (
-    *making.CHECKS,
-    *actions.CHECKS,
-    *isolation.CHECKS,
-    *perception.CHECKS,
-)
+_BEFORE = (*OF_MAKING, *OF_ACTIONS, *OF_ISOLATION, *OF_PERCEPTION)
+_AFTER = (*OF_RESOURCES, *IN_THE_REAL_WORLD)
 
-#: Kind -> the class of its subjects, and its checks in the order in which they are run.
-KINDS: Mapping[str, tuple[type[AgentSubject], tuple[Check, ...]]] = {
-    "agent": (AgentSubject, (*_BEHAVIOUR, *conventions.CHECKS, *resources.CHECKS, *real_world.CHECKS)),
-    "wrapper": (WrapperSubject, (*_BEHAVIOUR, *wrappers.CHECKS, *resources.CHECKS, *real_world.CHECKS)),
+#: Kind -> what makes its subjects, and its checks in the order in which they are run.
+KINDS: Mapping[str, tuple[Callable[..., Subject], tuple[Check, ...]]] = {
+    "agent": (AgentSubject, (*_BEFORE, *OF_CONVENTIONS, *_AFTER)),
+    "wrapper": (WrapperSubject, (*_BEFORE, *OF_WRAPPERS, *_AFTER)),
 }
 
 
@@ -43,18 +37,18 @@ def checks_of(kind: str) -> tuple[Check, ...]:
     return _of(kind)[1]
 
 
-def subject_of(recipe: Mapping[str, Any]) -> AgentSubject:
+def subject_of(recipe: Mapping[str, Any]) -> Any:
     """A subject as `AgentSubject.recipe` wrote it down."""
     details = dict(recipe)
     return _of(details.pop("kind"))[0](**details)
 
 
-def subject(kind: str, name: str, options: Mapping[str, Any] | None = None, **details: Any) -> AgentSubject:
-    """A subject of a kind; `details` as of `AgentSubject`."""
+def subject(kind: str, name: str, options: Mapping[str, Any] | None = None, **details: Any) -> Subject:
+    """A subject of a kind; `details` as of its class."""
     return _of(kind)[0](name, options, **details)
 
 
-def _of(kind: str) -> tuple[type[AgentSubject], tuple[Check, ...]]:
+def _of(kind: str) -> tuple[Callable[..., Subject], tuple[Check, ...]]:
     if kind not in KINDS:
         raise UsageError(
             f"there are no checks for {kind!r} plugins.{did_you_mean(kind, KINDS)} Name an agent or a wrapper:"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,18 +28,17 @@ INSTRUCTIONS = {
 }
 
 
-def _odd(name: str, statement: str, alter: dict[str, Callable[[Image], Image]]) -> Check:
+def _odd(name: str, statement: str) -> Check:
     def run(subject: AgentSubject) -> None:
         _require_ordinary(subject)
         if not subject.manifest.cameras:
             raise CheckSkipped("it asks for no camera")
 
-        def altered(channel: Channel, image: Image) -> Image:
-            return alter[channel](image) if channel in alter else image
-
-        with subject.fresh() as agent:
-            played = play(agent, fake_world(altered), baselines()[0], calls=CALLS)
-        _require_decision(played, f"with {name}", 'expect to find nothing: return Stop("not_detected"), or look again')
+        _require_decision(
+            _all_odd(subject)[name],
+            f"with {name}",
+            'expect to find nothing: return Stop("not_detected"), or look again',
+        )
 
     run.__doc__ = statement
     return check(name)(run)
@@ -54,18 +53,36 @@ def _stripes(image: Image) -> Image:
     return np.broadcast_to(rows * np.array([255, 0, 0]), image.shape).astype(np.uint8)
 
 
+#: Check -> what becomes of a picture's channels.
+ODD: Mapping[str, Mapping[Channel, Callable[[Image], Image]]] = {
+    "black-frames": {"rgb": np.zeros_like},
+    "white-frames": {"rgb": lambda image: np.full_like(image, 255)},
+    "noise-frames": {"rgb": _noise},
+    "striped-frames": {"rgb": _stripes},
+    "no-depth": {"depth": lambda image: np.full_like(image, 0.01)},
+    "far-depth": {"depth": lambda image: np.full_like(image, FAR)},
+}
 PICTURE_CHECKS = (
-    _odd("black-frames", "Black pictures end in an action or a Stop.", {"rgb": np.zeros_like}),
-    _odd("white-frames", "White pictures end in an action or a Stop.", {"rgb": lambda image: np.full_like(image, 255)}),
-    _odd("noise-frames", "Pictures of noise end in an action or a Stop.", {"rgb": _noise}),
-    _odd("striped-frames", "Pictures full of edges in one colour end in an action or a Stop.", {"rgb": _stripes}),
-    _odd(
-        "no-depth", "Depth of nearly nothing ends in an action or a Stop.", {"depth": lambda d: np.full_like(d, 0.01)}
-    ),
-    _odd(
-        "far-depth", "Depth without any surface ends in an action or a Stop.", {"depth": lambda d: np.full_like(d, FAR)}
-    ),
+    _odd("black-frames", "Black pictures end in an action or a Stop."),
+    _odd("white-frames", "White pictures end in an action or a Stop."),
+    _odd("noise-frames", "Pictures of noise end in an action or a Stop."),
+    _odd("striped-frames", "Pictures full of edges in one colour end in an action or a Stop."),
+    _odd("no-depth", "Depth of nearly nothing ends in an action or a Stop."),
+    _odd("far-depth", "Depth without any surface ends in an action or a Stop."),
 )
+
+
+def _all_odd(subject: AgentSubject) -> dict[str, Played]:
+    """An episode with every kind of odd pictures, by one agent; played once."""
+    if not subject.odd:
+        with subject.fresh() as agent:
+            for name, alter in ODD.items():
+                subject.odd[name] = play(agent, fake_world(_altered(alter)), baselines()[0], calls=CALLS)
+    return subject.odd
+
+
+def _altered(alter: Mapping[Channel, Callable[[Image], Image]]) -> Callable[[Channel, Image], Image]:
+    return lambda channel, image: alter[channel](image) if channel in alter else image
 
 
 @check("instructions")

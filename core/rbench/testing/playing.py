@@ -113,6 +113,7 @@ class _Player:
         self.monitor = TaskMonitor(TASK)
         self.drawing = 0.0
         self._given: list[tuple[str, npt.NDArray[Any], str]] = []
+        self._since = 0
 
     def play(self, calls: int | None) -> Played:
         played = self.played
@@ -137,7 +138,7 @@ class _Player:
             before, drawing = time.perf_counter(), self.drawing
             returned = self._call("act", self.agent.act, observation)
             self.played.seconds.append(time.perf_counter() - before - (self.drawing - drawing))
-            self._compare()
+            self._compare(self._since)
             action = self._checked(returned, manifest)
             if isinstance(action, (Stop, Answer)):
                 reason = action.reason if isinstance(action, Stop) else "answer"
@@ -148,6 +149,7 @@ class _Player:
             observation = self._observe(manifest)
 
     def _observe(self, manifest: AgentManifest) -> Observation:
+        self._since = len(self._given)
         seen = self.world.observe(privileged=manifest.privileged)
         return WatchedObservation(seen, self.change, self)
 
@@ -193,8 +195,8 @@ class _Player:
         """Remember an array that the agent now holds."""
         self._given.append((name, array, _digest(array)))
 
-    def _compare(self) -> None:
-        self.played.written |= {name for name, array, digest in self._given if _digest(array) != digest}
+    def _compare(self, since: int = 0) -> None:
+        self.played.written |= {name for name, array, digest in self._given[since:] if _digest(array) != digest}
 
 
 class _Ended(Exception):

@@ -22,7 +22,7 @@ from typing import Any, Literal, NoReturn
 from rbench.errors import PluginError, StartError
 from rbench.testing.checks import Check, CheckFailed, checked_exemptions, run_check
 from rbench.testing.kinds import checks_of, subject
-from rbench.testing.subjects import AgentSubject, Expectations, require_usable
+from rbench.testing.subjects import Expectations, Subject
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class BoundCheck:
     """
 
     check: Check
-    subject: AgentSubject
+    subject: Subject
     reason: str | None = None
 
     def __str__(self) -> str:
@@ -49,7 +49,7 @@ class BoundCheck:
         """
         __tracebackhide__ = True
         try:
-            require_usable(self.subject)
+            self.subject.prepare()
         except PluginError:
             raise
         except StartError as problem:  # a library that it needs is not installed here

@@ -33,7 +33,7 @@ CALLS = 3
 #: Growth an episode that counts as a leak: of what Python and numpy allocate, and of the process (libraries).
 PYTHON_LEAK, PROCESS_LEAK = 12_000, 3_000_000
 #: Seconds that threads and child processes get to end after close().
-GRACE = 2.0
+GRACE = 1.0
 
 
 @check("time-per-call")

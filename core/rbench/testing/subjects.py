@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from rbench.errors import RbenchError, StartError, one_line
+from rbench.errors import PluginError, RbenchError, StartError, one_line
 from rbench.interfaces.agent import Agent, AgentManifest
 from rbench.interfaces.world import World
 from rbench.plugins.catalog import Catalog, CatalogEntry, build_catalog
@@ -50,8 +50,31 @@ class Expectations:
     changes: tuple[str, ...] | None = None
 
 
+class Subject(Protocol):
+    """What every kind of subject has; its checks know the rest."""
+
+    kind: str
+    name: str
+
+    @property
+    def entry(self) -> CatalogEntry:
+        """The contribution under test."""
+
+    def prepare(self) -> None:
+        """Say at once what no check can say better.
+
+        Raises:
+            UsageError: an unknown name or option.
+            StartError: a library that it needs is missing. PluginError: its plugin is not usable.
+        """
+
+
 class AgentSubject:
-    """An agent under test, by name or `module:attribute`, with its options and the vision model it is given."""
+    """An agent under test, by name or `module:attribute`, with its options and the vision model it is given.
+
+    Attributes:
+        odd: episodes with odd pictures, once they were played: check -> what the agent did.
+    """
 
     kind = "agent"
 
@@ -71,6 +94,7 @@ class AgentSubject:
         self.vision = part_of(vision, vision_options, folder) if vision else None
         self.expect = expectations or Expectations()
         self._catalog = catalog
+        self.odd: dict[str, Played] = {}
         self._attempts: dict[str, tuple[Played, ...]] = {}
 
     @cached_property
@@ -91,6 +115,16 @@ class AgentSubject:
             UsageError: an unknown name or option. StartError: its plugin or a library it needs is not usable.
         """
         return resolve_agent(self.catalog, self.description)
+
+    def prepare(self) -> None:
+        try:
+            self.entry.load()
+            with contextlib.suppress(PluginError):  # options that are the plugin's own fault are found by a check
+                _ = self.parts
+        except RbenchError:
+            raise
+        except Exception as problem:
+            raise StartError(f"{self.kind} {self.name!r} could not be loaded: {one_line(problem)}") from problem
 
     @cached_property
     def entry(self) -> CatalogEntry:
@@ -149,6 +183,17 @@ class AgentSubject:
         self.require_playable()
         with self.fresh() as agent:
             return tuple(play(agent, fake_world(), scenario, calls=CALLS) for scenario in baselines())
+
+    @cached_property
+    def alone(self) -> tuple[Played, Played]:
+        """The last baseline scenario by itself, in the fake world, by two fresh agents."""
+        self.require_playable()
+        return (self.play_alone(), self.play_alone())
+
+    def play_alone(self) -> Played:
+        """The last baseline scenario by a fresh agent."""
+        with self.fresh() as agent:
+            return play(agent, fake_world(), baselines()[-1], calls=CALLS)
 
     def all_played(self) -> tuple[Played, ...]:
         """The series, and the baseline scenarios on the proving ground."""
@@ -220,18 +265,3 @@ def part_of(name: str, options: Mapping[str, Any] | None, folder: str | Path | N
     """A part of a run; an unpackaged one is imported from `folder`, by default the working directory."""
     unpackaged = str(Path.cwd() if folder is None else folder) if ":" in name else None
     return Part(name, dict(options or {}), unpackaged)
-
-
-def require_usable(subject: AgentSubject) -> None:
-    """Say at once what no check can say better.
-
-    Raises:
-        UsageError: an unknown name.
-        StartError: its plugin, or a library that it needs, is not usable here.
-    """
-    try:
-        subject.entry.load()
-    except RbenchError:
-        raise
-    except Exception as problem:
-        raise StartError(f"{subject.kind} {subject.name!r} could not be loaded: {one_line(problem)}") from problem

@@ -81,7 +81,8 @@ class WrapperSubject(AgentSubject):
     def made_around(self, inner: Agent) -> Agent:
         """What the target gives when it is called with an agent of ours."""
         resolved = self.parts.wrappers[0]
-        vision = self.parts.vision.entry.load()(self.parts.vision.options) if self.parts.vision else None
+        chosen = (self.parts.own_vision[-1] if self.parts.own_vision else None) or self.parts.vision
+        vision = chosen.entry.load()(chosen.options) if chosen else None
         try:
             agent: Agent = resolved.entry.load()(resolved.options, AgentContext(vision=vision), inner)
         except Exception as problem:
