@@ -3,7 +3,8 @@
     python benchmarks/store.py [--episodes 2000] [--folder FOLDER]
 
 The folder decides which disk is measured; an append waits for it. Episodes are made up: a record as roboview-bias
-makes them and a trajectory of 109 ticks that does not compress, 20 kB. The last part reads while a writer commits without a pause.
+makes them and a trajectory of 109 ticks that does not compress, 20 kB. The last part reads while a writer commits
+without a pause.
 """
 
 from __future__ import annotations
