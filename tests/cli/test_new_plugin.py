@@ -89,6 +89,19 @@ def test_what_it_writes_is_tidy(command: Callable[..., Any], kind: str) -> None:
         assert done.returncode == 0, done.stdout
 
 
+def test_what_it_writes_has_complete_types(command: Callable[..., Any], tmp_path: Path) -> None:
+    command("agent", "typed")
+    command("wrapper", "typed")
+    packages = ["rbench-agent-typed/rbench_agent_typed", "rbench-wrapper-typed/rbench_wrapper_typed"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), *packages],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
 @pytest.mark.parametrize(
     "name", ["", "My-Agent", "my agent", "-x", "x-", "a--b", "a/b", "../up", "ä", "x" * 61, ".hidden", "a\n"]
 )

@@ -58,6 +58,9 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'rbench.testing' has no attribute {name!r}")
+    if name == "FakeWorld":
+        # It imports the simulator, which must find the GL backend settled that the user may have chosen.
+        importlib.import_module("rbench.testing.worlds").settle_gl()
     value = getattr(importlib.import_module(f"rbench.testing.{_HOMES[name]}"), name)
     globals()[name] = value
     return value

@@ -158,9 +158,10 @@ def leaves_nothing_behind(subject: AgentSubject) -> None:
 def leaves_the_process_alone(subject: AgentSubject) -> None:
     """Working directory, environment variables, signal handlers and numpy's error settings stay as they were."""
     subject.require_playable()
+    world = fake_world()
     before = _process_state()
     with subject.fresh() as agent:
-        play(agent, fake_world(), baselines()[0], calls=CALLS)
+        play(agent, world, baselines()[0], calls=CALLS)
     after = _process_state()
     changed = [name for name in before if before[name] != after[name]]
     if changed:

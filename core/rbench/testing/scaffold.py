@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -90,7 +91,7 @@ def next_commands(kind: str, name: str, folder: Path) -> list[str]:
     agent = f"--agent {name}" if kind == "agent" else f"--agent expert --wrap {name}"
     place = str(folder) if folder.is_absolute() or str(folder).startswith(".") else f"./{folder}"
     return [
-        f"python -m pip install -e {_quoted(place)}",
+        f"python -m pip install -e {shlex.quote(place)}",
         f"rbench check-plugin {kind}:{name}",
         f"rbench run roboview-bias {agent} --limit 8",
     ]
@@ -137,7 +138,3 @@ def _range(installed: str) -> str:
     """The versions that a plugin written today goes with: from this minor version to before the next."""
     major, minor = (int(part) for part in installed.split(".")[:2])
     return f">={major}.{minor},<{major}.{minor + 1}"
-
-
-def _quoted(text: str) -> str:
-    return text if re.fullmatch(r"[\w./+-]+", text) else f"'{text}'"

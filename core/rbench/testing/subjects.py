@@ -23,7 +23,7 @@ from rbench.suites.suite import Suite
 from rbench.testing.checks import CheckSkipped
 from rbench.testing.playing import AS_IT_IS, Change, Played, play
 from rbench.testing.scenarios import baselines
-from rbench.testing.worlds import drawing_problem, fake_world
+from rbench.testing.worlds import drawing_problem, fake_world, settle_gl
 
 #: The suite whose world and episodes the checks in the real world use.
 SUITE = "roboview-bias"
@@ -117,6 +117,7 @@ class AgentSubject:
         return resolve_agent(self.catalog, self.description)
 
     def prepare(self) -> None:
+        settle_gl()  # what is loaded now may import the simulator
         try:
             self.entry.load()
             with contextlib.suppress(PluginError):  # options that are the plugin's own fault are found by a check

@@ -12,11 +12,15 @@ if TYPE_CHECKING:
     from rbench.testing.fake_world import Altered, FakeWorld
 
 
+def settle_gl() -> None:
+    """Settle the GL backend when the user chose one: the simulator must find it settled, whoever imports it first."""
+    if os.environ.get(VARIABLE):
+        use_gl(choose_gl())
+
+
 def fake_world(alter: Altered | None = None) -> FakeWorld:
     """A world without physics and graphics; `alter` changes its pictures."""
-    if os.environ.get(VARIABLE):
-        # The user chose a backend: the simulator, which knows the arm, must find it settled.
-        use_gl(choose_gl())
+    settle_gl()  # the fake world knows the arm from the simulator
     from rbench.testing.fake_world import FakeWorld
 
     return FakeWorld() if alter is None else FakeWorld(alter)
