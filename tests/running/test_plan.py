@@ -33,7 +33,7 @@ def synthetic(
     factors = {
         name: SuiteFactor(
             name=name,
-            factor=None,  # type: ignore[arg-type]  # a plan applies no factor
+            factor=SimpleNamespace(groups={}),  # type: ignore[arg-type]  # a plan applies no factor
             role="visual",
             baseline="default",
             levels=tuple(Level(f"v{i}", i) for i in range(count)),
