@@ -91,5 +91,5 @@ def _library() -> ModuleType:
     except ImportError as problem:
         raise StartError(
             f"Parquet needs PyArrow, which the extra rbench[parquet] names ({problem}): python3 -m pip install"
-            " 'pyarrow>=15'. --format csv and jsonl need nothing more"
+            " 'pyarrow>=17'. --format csv and jsonl need nothing more"
         ) from problem

@@ -110,7 +110,7 @@ class _H264(VideoFile):
         if self._stream is None:
             self._stream = self._opened_stream(picture)
         frame = self._av.VideoFrame.from_ndarray(picture, format="rgb24")
-        frame = frame.reformat(format="yuv420p", dst_colorspace=_BT709, dst_color_range=_LIMITED_RANGE)
+        frame = frame.reformat(format="yuv420p", dst_colorspace="ITU709", dst_color_range="MPEG")
         frame.pts = self._count
         self._count += 1
         self._container.mux(self._stream.encode(frame))
