@@ -27,7 +27,9 @@ def latex_tables(reports: Sequence[RunReport]) -> str:
         reports: from `rbench.reporting.run_report.gather`.
     """
     notes = [note for report in reports for note in _notes(report)]
-    head = "% Needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs}.\n" + "".join(f"% {note}\n" for note in notes)
+    head = "% Needs \\usepackage[T1]{fontenc} and \\usepackage{booktabs}.\n" + "".join(
+        f"% {_one_line(note)}\n" for note in notes
+    )
     return head + "\n" + "\n".join(latex_table(table) for table in paper_tables(reports))
 
 
@@ -53,7 +55,11 @@ def latex_table(table: PaperTable) -> str:
 
 def escaped(text: str) -> str:
     """Text as LaTeX shows it. Letters beyond Latin, which pdflatex does not know, are spelled `U+03C0`."""
-    return "".join(_character(character) for character in " ".join(printable(text).split()))
+    return "".join(_character(character) for character in _one_line(text))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(printable(text).split())
 
 
 def _character(character: str) -> str:
@@ -86,7 +92,7 @@ def _row(cells: object) -> str:
 
 def _notes(report: RunReport) -> list[str]:
     """What must not be forgotten when a table is copied, as comments."""
-    summary, name = report.summary, " ".join(printable(report.label).split())
+    summary, name = report.summary, report.label
     counts = summary["counts"]
     notes = [
         f"{name}: n = {counts['done']} of {counts['planned']},"

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from rbench.reporting.figures.drawing import Drawing, tick_labels
+from rbench.reporting.figures.drawing import Drawing, short, tick_labels
 from rbench.reporting.figures.tips import rate_tip
 from rbench.reporting.level_kinds import Levels
 from rbench.reporting.plotted import Row
-from rbench.reporting.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,7 +38,7 @@ def curve_panel(drawing: Drawing, axes: Axes, levels: Levels, rows: Mapping[str,
     numbers = sorted(levels.values.values())
     every = max(1, -(-len(numbers) // 9))
     tick_labels(axes, "x", numbers[::every], [f"{value:g}" for value in numbers[::every]])
-    axes.set_xlabel(printable(name))
+    axes.set_xlabel(short(name))
 
 
 def pair_panel(drawing: Drawing, axes: Axes, levels: Levels, rows: Mapping[str, tuple[str, Row]]) -> None:
@@ -72,7 +71,7 @@ def pair_panel(drawing: Drawing, axes: Axes, levels: Levels, rows: Mapping[str, 
             _point(drawing, axes, x, rows[level][1]["success_rate"], color, marker, level, rows[level])
     _frame(drawing, axes)
     tick_labels(axes, "x", list(range(len(firsts))), [f"{value:g}" for value in firsts])
-    axes.set_xlabel(printable(first))
+    axes.set_xlabel(short(first))
     axes.set_xlim(-0.4, len(firsts) - 0.6)
     axes.legend(
         loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, handlelength=1.6, columnspacing=1.2, borderpad=0

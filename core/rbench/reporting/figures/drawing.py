@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 HOW_TO_INSTALL = "pip install 'rbench[report]'"
 
 
+#: Characters of a label in a figure.
+_LONGEST = 28
+
+
 @dataclass(frozen=True)
 class Theme:
     """Colours and sizes of a figure.
@@ -137,10 +141,16 @@ def bare(axes: Axes, theme: Theme) -> None:
 
 
 def tick_labels(axes: Axes, axis: str, positions: list[float], labels: list[str], **style: Any) -> None:
-    """Ticks with text as typed."""
+    """Ticks with text as typed, cut where it would leave no room for anything else."""
     found = axes.xaxis if axis == "x" else axes.yaxis
     found.set_ticks(positions)
-    found.set_ticklabels([printable(label) for label in labels], **style)
+    found.set_ticklabels([short(label) for label in labels], **style)
+
+
+def short(text: str) -> str:
+    """Text for a place that is small."""
+    whole = " ".join(printable(text).split())
+    return whole if len(whole) <= _LONGEST else f"{whole[: _LONGEST - 1]}…"
 
 
 def _settings(theme: Theme) -> dict[str, Any]:

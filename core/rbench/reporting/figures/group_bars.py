@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rbench.reporting.figures.drawing import Drawing, tick_labels
+from rbench.reporting.figures.drawing import Drawing, short, tick_labels
 from rbench.reporting.plotted import Row
-from rbench.reporting.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,7 +42,7 @@ def group_bars(drawing: Drawing, axes: Axes, rows: Sequence[Row], runs: Sequence
             hatch=_HATCHES[number % len(_HATCHES)],
             edgecolor=theme.surface,
             linewidth=0,
-            label=printable(run),
+            label=short(run),
         )
         bounded = [(x, row) for x, row in zip(places, own.values(), strict=True) if row["low"] is not None]
         xs, found = [x for x, _ in bounded], [row for _, row in bounded]

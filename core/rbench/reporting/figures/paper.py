@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -12,13 +13,12 @@ from typing import TYPE_CHECKING
 from rbench.design import Dimension
 from rbench.reporting.figures.before_after import before_after_panel, wrapper_limit
 from rbench.reporting.figures.bias_bars import bias_limit
-from rbench.reporting.figures.drawing import PAPER, Drawing, drawing
+from rbench.reporting.figures.drawing import PAPER, Drawing, drawing, short
 from rbench.reporting.figures.group_bars import group_bars
 from rbench.reporting.figures.run_panels import Panel, bias_overview, bias_rows, dimension_panel, grid_panel
 from rbench.reporting.figures.text_table import table_size, text_table
 from rbench.reporting.paper_tables import PaperTable, paper_tables
 from rbench.reporting.plotted import Table, tables
-from rbench.reporting.printable import printable
 from rbench.reporting.run_report import RunReport
 from rbench.results.atomic import replacing_binary
 
@@ -87,7 +87,7 @@ def paper_figures(reports: Sequence[RunReport]) -> Iterator[PaperFigure]:
     for dimension in _dimensions(shown):
         labelled = _dimension_panels(shown, dimension, found)
         if labelled[0][0].kind != "rings":
-            yield PaperFigure(f"levels-{dimension.name}", partial(_side_by_side, labelled))
+            yield PaperFigure(f"levels-{_file_name(dimension.name)}", partial(_side_by_side, labelled))
 
 
 def _ring_figures(reports: Sequence[RunReport], found: Mapping[str, Table]) -> Iterator[PaperFigure]:
@@ -175,6 +175,10 @@ def _table_figure(table: PaperTable) -> Iterator[Drawing]:
         yield drawn
 
 
+def _file_name(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", name)[:60].strip(".-") or "unnamed"
+
+
 def _title(drawn: Drawing, axes: Axes, label: str) -> None:
     above_legend = drawn.theme.font * (0.8 if axes.get_legend() is None else 2.3)
-    axes.set_title(printable(label), pad=above_legend, fontsize=drawn.theme.font * 1.1, color=drawn.theme.ink)
+    axes.set_title(short(label), pad=above_legend, fontsize=drawn.theme.font * 1.1, color=drawn.theme.ink)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from rbench.reporting.figures.drawing import Drawing, Theme
+from rbench.reporting.figures.drawing import Drawing, Theme, short
 from rbench.reporting.paper_tables import PaperTable
-from rbench.reporting.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +37,7 @@ def text_table(drawing: Drawing, axes: Axes, table: PaperTable) -> None:
         column = 0
         for heading, span in table.groups:
             left, right = edges[column], edges[column + span]
-            drawing.text(axes, (left + right) / 2, -line - 0.4, heading, ha="center", va="center")
+            drawing.text(axes, (left + right) / 2, -line - 0.4, short(heading), ha="center", va="center")
             if heading:
                 _rule(drawing, axes, left + 0.4, right - 0.2, line + 0.85, 0.8)
             column += span
@@ -69,9 +68,9 @@ def _cells(
         weight = "bold" if row is not None and (row, column) in table.bold else "normal"
         left = column < table.words
         x = edges[column] + 0.3 if left else edges[column + 1] - 0.3
-        drawing.text(axes, x, -line - 0.5, text, ha="left" if left else "right", va="center", fontweight=weight)
+        drawing.text(axes, x, -line - 0.5, short(text), ha="left" if left else "right", va="center", fontweight=weight)
         if row is not None and (row, column) in table.underlined:
-            _rule(drawing, axes, x - _CHARACTER * len(text), x, line + 0.85, 0.7)
+            _rule(drawing, axes, x - _CHARACTER * len(short(text)), x, line + 0.85, 0.7)
 
 
 def _rule(drawing: Drawing, axes: Axes, left: float, right: float, line: float, width: float) -> None:
@@ -81,12 +80,12 @@ def _rule(drawing: Drawing, axes: Axes, left: float, right: float, line: float, 
 def _widths(table: PaperTable) -> list[float]:
     """Width of each column in sizes of the font, wide enough for its texts and its share of a group's heading."""
     widths = [
-        max(len(printable(text)) for text in (heading, *(row[column] for row in table.rows))) * _CHARACTER + 1.2
+        max(len(short(text)) for text in (heading, *(row[column] for row in table.rows))) * _CHARACTER + 1.2
         for column, heading in enumerate(table.columns)
     ]
     column = 0
     for heading, span in table.groups:
-        lacking = (len(printable(heading)) * _CHARACTER + 1.2 - sum(widths[column : column + span])) / span
+        lacking = (len(short(heading)) * _CHARACTER + 1.2 - sum(widths[column : column + span])) / span
         for place in range(column, column + span):
             widths[place] += max(0.0, lacking)
         column += span

@@ -54,7 +54,7 @@ def page_figures(reports: Sequence[RunReport], tables: Mapping[str, Table]) -> P
     rows = [bias_rows(report, number) for number, report in enumerate(reports)]
     right = bias_limit([row for of_run in rows for row in of_run])
     for number, report in enumerate(reports):
-        if any(row["episodes"] for _, _, row in rows[number]):
+        if any(row["cv"] is not None for _, _, row in rows[number]):
             figures.bias[number] = _figure(bias_overview(report, rows[number], right), f"bias-{number}")
         for place, dimension in enumerate(report.dimensions):
             if report.tallies.dimensions[dimension.name].cells:
