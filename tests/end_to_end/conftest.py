@@ -21,10 +21,18 @@ from rbench.design import Episode
 from rbench.plugins.catalog import Catalog
 from rbench.running.plan import Plan, Selection
 from rbench.seeding import block_seed, generator
-from rbench.simulation.gl import choose_gl
+from rbench.simulation.gl import choose_gl, gl_variables
 from rbench.suites.loading import load_suite
 
 HERE = Path(__file__).resolve().parent
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interrupts_are_heard() -> Iterator[None]:
+    """Children get SIGINT's default action, also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 @dataclass
@@ -138,7 +146,7 @@ def start_rbench(tmp_path: Path) -> Iterator[Callable[..., Started]]:
             [sys.executable, "-m", "rbench", *words],
             cwd=HERE,
             # Already known here, so nobody need search for it.
-            env={**os.environ, "MUJOCO_GL": choose_gl()},
+            env={**os.environ, **gl_variables(choose_gl())},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
