@@ -114,8 +114,10 @@ def _write_files(
         return
     assert place is not None
     if form == "html":
-        from rbench.reporting.html.page import report_page
-
+        try:
+            from rbench.reporting.html.page import report_page
+        except ImportError as problem:
+            raise StartError(f"pages need jinja2 ({problem}). Install it: pip install 'rbench[report]'") from None
         text = report_page(reports, catalog, pictures)
         with _writing(place):
             place.parent.mkdir(parents=True, exist_ok=True)
