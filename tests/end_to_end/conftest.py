@@ -27,14 +27,6 @@ from rbench.suites.loading import load_suite
 HERE = Path(__file__).resolve().parent
 
 
-@pytest.fixture(autouse=True, scope="session")
-def _interrupts_are_heard() -> Iterator[None]:
-    """Children get SIGINT's default action, also where the tests were started in the background, which ignores it."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
 @dataclass
 class Ran:
     """What a command printed and returned."""

@@ -179,6 +179,18 @@ def test_the_gallery_shows_every_kind_of_failure_before_a_second_of_one(write_ru
     assert len(set(kinds[:6])) == 6
 
 
+def test_a_film_that_the_run_has_is_linked(
+    write_run: WriteRun, catalog: Catalog, reports: Callable[..., list[RunReport]]
+) -> None:
+    path = write_run("a run", rule=lambda d, levels, c, repeat: ("failure", "why"))
+    name = "texture~stone~position-p2~2.mp4"
+    (path / "artifacts" / name).write_bytes(b"")
+    html = report_page(reports(path), catalog, pictures=False, folder=path / "report")
+    assert re.findall(r'href="([^#"][^"]*)"', html) == [f"../artifacts/{name}"]
+    elsewhere = report_page(reports(path), catalog, pictures=False, folder=path.parent)
+    assert re.findall(r'href="([^#"][^"]*)"', elsewhere) == [f"a%20run/artifacts/{name}"]
+
+
 def test_without_a_suite_to_render_the_gallery_says_so(
     write_run: WriteRun, catalog: Catalog, reports: Callable[..., list[RunReport]]
 ) -> None:
