@@ -118,7 +118,7 @@ def _write_files(
             from rbench.reporting.html.page import report_page
         except ImportError as problem:
             raise StartError(f"pages need jinja2 ({problem}). Install it: pip install 'rbench[report]'") from None
-        text = report_page(reports, catalog, pictures)
+        text = report_page(reports, catalog, pictures, place.parent)
         with _writing(place):
             place.parent.mkdir(parents=True, exist_ok=True)
         _write(place, text)

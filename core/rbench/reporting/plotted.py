@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from rbench.design import Dimension
 from rbench.reporting.run_labels import wrapper_pairs
 from rbench.reporting.run_report import RunReport
 from rbench.reporting.tallies import Count, grouped
@@ -238,8 +237,3 @@ _TABLES: tuple[tuple[str, str, tuple[str, ...], Callable[[Sequence[RunReport]], 
         _events,
     ),
 )
-
-
-def dimension_of(report: RunReport, name: str) -> Dimension:
-    """A dimension of a run by its name."""
-    return next(d for d in report.manifest.design.dimensions if d.name == name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -125,9 +125,15 @@ def tally(records: Iterable[EpisodeRecord], design: Design) -> Tallies:
     return found
 
 
-def chosen_failures(tallies: Tallies, limit: int) -> list[EpisodeRecord]:
-    """At most `limit` failed episodes of as many kinds as there are: each (dimension, outcome, reason) in turn."""
-    kinds = [list(records) for records in tallies.failures.values()]
+def chosen_failures(
+    tallies: Tallies, limit: int, preferred: Callable[[EpisodeRecord], bool] = lambda record: False
+) -> list[EpisodeRecord]:
+    """At most `limit` failed episodes of as many kinds as there are: each (dimension, outcome, reason) in turn.
+
+    Args:
+        preferred: of one kind, these come first.
+    """
+    kinds = [sorted(records, key=lambda record: not preferred(record)) for records in tallies.failures.values()]
     chosen: list[EpisodeRecord] = []
     for place in range(_REMEMBERED):
         for records in kinds:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from rbench.reporting.figures.drawing import Drawing, bare
@@ -70,8 +70,3 @@ def _names(drawing: Drawing, axes: Axes, rings: int, places: int) -> None:
     axes.plot([0], [0.02], marker=7, markersize=theme.font * 0.8, color=theme.muted, clip_on=False)
     axes.set_xlim(-edge - 0.45, edge + 0.45)
     axes.set_ylim(-edge - 0.45, 0.4)
-
-
-def orbit_size(levels: Levels) -> Sequence[float]:
-    """Width and height that suit it, as parts of a panel's width."""
-    return 1.0, 0.56

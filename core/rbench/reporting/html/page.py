@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import os
 import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
@@ -27,6 +30,7 @@ from rbench.reporting.printable import printable
 from rbench.reporting.run_labels import wrapper_pairs
 from rbench.reporting.run_report import RunReport
 from rbench.reporting.tallies import chosen_failures
+from rbench.running.filming import video_name
 
 #: Pictures of failures in a report, shared out among its runs.
 GALLERY = 24
@@ -34,11 +38,18 @@ GALLERY = 24
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed episode of the gallery. `picture` is a data URL, None where there is none."""
+    """A failed episode of the gallery.
+
+    Attributes:
+        command: replays it.
+        picture: a data URL of its first frame, None where there is none.
+        film: where a film of it is, relative to the page; None where there is none.
+    """
 
     record: EpisodeRecord
     command: str
     picture: str | None
+    film: str | None
 
 
 @dataclass(frozen=True)
@@ -74,13 +85,16 @@ class RunView:
         return self.summary["dimensions"][dimension] if dimension in {d.name for d in self.report.dimensions} else None
 
 
-def report_page(reports: Sequence[RunReport], catalog: Catalog, pictures: bool = True) -> str:
+def report_page(
+    reports: Sequence[RunReport], catalog: Catalog, pictures: bool = True, folder: Path | None = None
+) -> str:
     """The page of one or several runs.
 
     Args:
         reports: from `rbench.reporting.run_report.gather`.
         catalog: where suites are found, to render first frames.
         pictures: render first frames of failures.
+        folder: where the page will be, for links to films that the runs have.
 
     Raises:
         StartError: matplotlib is not installed.
@@ -89,7 +103,7 @@ def report_page(reports: Sequence[RunReport], catalog: Catalog, pictures: bool =
     pairs = wrapper_pairs([report.summary for report in reports])
     compared = [_compared(reports[before], reports[after], catalog) for before, after in pairs]
     data = document(reports, shown, compared)
-    views = [_view(number, report, catalog, len(reports), pictures) for number, report in enumerate(reports)]
+    views = [_view(number, report, catalog, len(reports), pictures, folder) for number, report in enumerate(reports)]
     style, script = (_asset(name) for name in ("page.css", "page.js"))
     environment = _environment()
     return environment.get_template("page.html").render(
@@ -110,14 +124,18 @@ def report_page(reports: Sequence[RunReport], catalog: Catalog, pictures: bool =
     )
 
 
-def _view(number: int, report: RunReport, catalog: Catalog, runs: int, pictures: bool) -> RunView:
-    records = chosen_failures(report.tallies, max(1, GALLERY // runs))
+def _view(number: int, report: RunReport, catalog: Catalog, runs: int, pictures: bool, folder: Path | None) -> RunView:
+    films = {path.stem: path for path in sorted((report.run.path / "artifacts").glob("*.mp4"))}
+    records = chosen_failures(
+        report.tallies, max(1, GALLERY // runs), lambda record: video_name(record.episode) in films
+    )
     frames = first_frames(report.manifest, records, catalog) if pictures else Frames(problem="they were not asked for")
     failures = [
         Failure(
             record,
             shlex.join(["rbench", "replay", str(report.run.path), record.episode]),
             _data_url(frames.pictures.get(record.episode)),
+            _link(films.get(video_name(record.episode)), folder),
         )
         for record in records
     ]
@@ -147,6 +165,12 @@ def _selection_text(selection: Mapping[str, Any]) -> str:
 
 def _data_url(picture: bytes | None) -> str | None:
     return None if picture is None else f"data:image/jpeg;base64,{base64.b64encode(picture).decode()}"
+
+
+def _link(film: Path | None, folder: Path | None) -> str | None:
+    if film is None or folder is None:
+        return None
+    return quote(Path(os.path.relpath(film.resolve(), folder.resolve())).as_posix())
 
 
 def _asset(name: str) -> str:
