@@ -14,6 +14,9 @@ from rbench.geometry import Array, Quaternion, Vec3
 JOINTS = 7
 ROW = JOINTS + 1
 
+#: Longest reason of a Stop that is kept.
+REASON_LIMIT = 200
+
 
 @dataclass(frozen=True, eq=False)
 class JointPositions:
@@ -105,7 +108,7 @@ def checked_action(action: Any, agent: str, kinds: tuple[str, ...]) -> Action:
     if isinstance(action, Waypoints):
         return _checked_waypoints(action, agent)
     if isinstance(action, Stop):
-        return Stop(str(action.reason))
+        return Stop(" ".join(str(action.reason).split())[:REASON_LIMIT] or "done")
     assert isinstance(action, Answer)
     return action
 

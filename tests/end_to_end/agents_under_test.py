@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+
 import numpy as np
+from pydantic import BaseModel
 
 from rbench import Agent, AgentManifest, Answer, CameraRequest, JointPositions, Stop, Wrapper
 
@@ -169,3 +173,48 @@ class SometimesBroken(Wrapper):
         if number in (4, 9):
             return Stop("gave_up")
         return self.inner.act(observation)
+
+
+class Forks(Base):
+    """Its child must not go on as a second worker."""
+
+    def act(self, observation):
+        child = os.fork()
+        if child:
+            os.waitpid(child, 0)
+        return Stop("child" if child == 0 else "parent")
+
+
+class LeavesAProcess(Base):
+    """Starts a process and forgets it; the report says which."""
+
+    def act(self, observation):
+        self.left = subprocess.Popen(["sleep", "300"]).pid
+        return Stop("left one")
+
+    def report(self):
+        return {"left": self.left}
+
+
+class ClosesBadly(Base):
+    def act(self, observation):
+        return Stop("done")
+
+    def close(self):
+        raise RuntimeError("close fails")
+
+
+class TellsItsSecrets(Base):
+    class Options(BaseModel, extra="forbid"):
+        api_key: str
+        server: str = "http://user:hunter2hunter2@localhost/?token=querysecret"
+
+    def __init__(self, options, context):
+        super().__init__(options, context)
+        self.options = options
+
+    def act(self, observation):
+        raise ValueError(f"failed with {self.options!r}")
+
+    def report(self):
+        return {"options": self.options.model_dump(), self.options.api_key: 1}

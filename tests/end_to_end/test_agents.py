@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -93,3 +94,52 @@ def test_a_wrapper_does_not_hide_that_its_agent_is_privileged(rbench_command: Ca
     )
     report = rbench_command("report", str(ran.directory), "--format", "json").report()
     assert report["privileged"] is True
+
+
+@pytest.mark.parametrize("executor", ["serial", "processes"])
+def test_a_child_that_an_agent_forked_does_not_go_on_as_a_worker(
+    rbench_command: Callable[..., Any], executor: str
+) -> None:
+    ran = rbench_command(
+        "run", "roboview-bias", "--agent", "agents_under_test:Forks", "--limit", "3", "--executor", executor,
+        "--workers", "1",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    assert [e.reason for e in ran.episodes] == ["parent"] * 3
+
+
+def test_what_an_agent_started_ends_with_its_worker(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command(
+        "run", "roboview-bias", "--agent", "agents_under_test:LeavesAProcess", "--limit", "2",
+        "--executor", "processes", "--workers", "1",
+    )  # fmt: skip
+    assert ran.code == 0, ran.err
+    for episode in ran.episodes:
+        assert not _runs(episode.agent["report"]["left"])
+
+
+def _runs(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"
+
+
+def test_an_agent_that_cannot_close_costs_nothing(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:ClosesBadly", "--limit", "1")
+    assert ran.code == 0, ran.err
+    assert [e.reason for e in ran.episodes] == ["done"]
+
+
+def test_no_secret_reaches_the_run_directory_or_the_terminal(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command(
+        "run", "roboview-bias", "--agent", "agents_under_test:TellsItsSecrets", "-o", "api_key=sk-canary-7Q",
+        "--limit", "1",
+    )  # fmt: skip
+    assert [e.outcome for e in ran.episodes] == ["agent_error"]
+    written = b"".join(f.read_bytes() for f in ran.directory.rglob("*") if f.is_file())
+    for secret in ("sk-canary-7Q", "hunter2hunter2", "querysecret"):
+        assert secret not in ran.out + ran.err
+        assert secret.encode() not in written
+    assert "[redacted]" in ran.episodes[0].error

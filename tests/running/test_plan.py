@@ -252,3 +252,11 @@ def test_the_order_does_not_depend_on_python_s_own_hashing() -> None:
         for seed in ("1", "2")
     ]
     assert orders[0] == orders[1] == ids()
+
+
+@pytest.mark.parametrize("limit", [None, 3, 10**9])
+def test_counts_are_arithmetic_however_many_repeats(limit: int | None, catalog: Catalog) -> None:
+    plan = Plan(load_suite(catalog, "roboview-bias"), Selection(repeats=10**12, limit=limit))
+    assert plan.count == (2127 * 10**12 if limit is None else limit)
+    if limit == 3:
+        assert len(list(plan)) == 3

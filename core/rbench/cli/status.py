@@ -39,7 +39,7 @@ def command(directory: Path, as_json: bool) -> None:
         left = "" if facts["seconds_left"] is None else f", {duration(facts['seconds_left'])} left"
         print_text(f"{60 * facts['rate']:.1f} episodes a minute{left}")
     if facts["pid"] is not None:
-        print_text(f"process {facts['pid']}, {facts['workers']} {facts['executor']} worker(s)")
+        print_text(f"process {facts['pid']}, executor {facts['executor']}, workers {facts['workers']}")
     elif facts["state"] != "finished":
         print_text(f"go on with: rbench resume {run.path}")
 

@@ -8,15 +8,18 @@ import os
 import platform
 import re
 import subprocess
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
 #: What every run uses, whatever its plugins are.
 ALWAYS_USED = ("rbench", "numpy", "mujoco")
 
 REDACTED = "[redacted]"
+
+#: Shorter secrets are not looked for in other texts.
+SHORTEST_SECRET = 6
 
 _SECRET_WORDS = frozenset({"password", "passwd", "passphrase", "secret", "secrets", "authorization", "credentials"})
 # `key` and `token` mean a secret only at the end of a name: `api_key`, but not `key_points` or `token_limit`.
@@ -69,6 +72,43 @@ def redacted(options: Mapping[str, Any]) -> dict[str, Any]:
     return {key: REDACTED if _is_secret(key, value) else _without_secrets(value) for key, value in options.items()}
 
 
+def secret_values(options: Mapping[str, Any]) -> frozenset[str]:
+    """The texts that `redacted` takes out of options, so that errors and reports can be cleared of them too.
+
+    Very short ones are left out: replacing them everywhere would garble what is no secret.
+    """
+    found: set[str] = set()
+
+    def collect(value: Any, secret: bool) -> None:
+        if isinstance(value, Mapping):
+            for key, item in value.items():
+                collect(item, secret or _is_secret(key, item))
+        elif isinstance(value, (list, tuple)):
+            for item in value:
+                collect(item, secret)
+        elif secret and not isinstance(value, bool) and value is not None:
+            found.add(str(value))
+        elif isinstance(value, str):
+            for match in _URL.finditer(value):
+                found.update(_url_secrets(match.group()))
+
+    collect(options, False)
+    return frozenset(text for text in found if len(text) >= SHORTEST_SECRET)
+
+
+def cleared(value: Any, secrets: Iterable[str]) -> Any:
+    """Plain data in which every secret text is replaced."""
+    if isinstance(value, str):
+        for secret in sorted(secrets, key=len, reverse=True):
+            value = value.replace(secret, REDACTED)
+        return value
+    if isinstance(value, Mapping):
+        return {cleared(key, secrets): cleared(item, secrets) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [cleared(item, secrets) for item in value]
+    return value
+
+
 def _without_secrets(value: Any) -> Any:
     if isinstance(value, Mapping):
         return redacted(value)
@@ -95,6 +135,16 @@ def _is_secret(key: str, value: Any) -> bool:
 
 def _names_secret(parts: list[str]) -> bool:
     return bool(parts) and (parts[-1] in _SECRET_ENDINGS or not _SECRET_WORDS.isdisjoint(parts))
+
+
+def _url_secrets(url: str) -> Iterator[str]:
+    """User, password and query values of a URL."""
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return
+    yield from parts.netloc.rpartition("@")[0].split(":")
+    yield from (value for _, value in parse_qsl(parts.query))
 
 
 def _bare_url(url: str) -> str:

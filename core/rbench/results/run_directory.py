@@ -205,7 +205,9 @@ def _take(path: Path) -> None:
     if (path / _MANIFEST).exists():
         writer = holder(lock_path(path / _EPISODES))
         going = "" if writer is None else f", which process {writer} is writing"
-        raise UsageError(f"{path} holds another run{going}; choose another --out, or go on with it: rbench resume")
+        raise UsageError(
+            f"{path} holds a run already{going}; choose another --out, or go on with it: rbench resume {path}"
+        )
     if any(path.iterdir()):
         if not _never_began(path):
             raise UsageError(f"{path} is not empty; choose another --out")

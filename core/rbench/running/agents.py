@@ -17,6 +17,7 @@ from rbench.interfaces.wrapper import Wrapper
 from rbench.plugins.catalog import Catalog, CatalogEntry
 from rbench.plugins.trial import trial_entry
 from rbench.results.manifest import Options, PartUsed
+from rbench.results.provenance import secret_values
 from rbench.running.description import Part, RunDescription
 from rbench.suites.suite import Suite
 
@@ -82,10 +83,26 @@ class ResolvedAgent:
     own_vision: tuple[Resolved | None, ...] = ()
 
     @property
+    def secrets(self) -> frozenset[str]:
+        """Texts in the options that must not reach a record."""
+        parts = [self.agent, *self.wrappers, *([self.vision] if self.vision else [])]
+        options = [part.part.options for part in parts]
+        options += [part.options.model_dump(mode="json") for part in parts if part.options is not None]
+        return frozenset[str]().union(*(secret_values(given) for given in options))
+
+    @property
     def distributions(self) -> tuple[str, ...]:
         """The distributions that are used."""
         parts = [self.agent, *self.wrappers, self.vision, *self.own_vision]
         return tuple(dict.fromkeys(p.entry.distribution for p in parts if p is not None))
+
+
+def close_agent(agent: Agent, name: str) -> None:
+    """Close an agent; one that fails to is only logged: what it did is done."""
+    try:
+        agent.close()
+    except Exception as problem:
+        logging.getLogger("rbench").warning("agent %r: close() raised %s: %s", name, type(problem).__name__, problem)
 
 
 def resolve_agent(catalog: Catalog, description: RunDescription) -> ResolvedAgent:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -34,6 +35,7 @@ from rbench.interfaces.agent import Agent, AgentManifest, EpisodeStart
 from rbench.interfaces.world import Tick, World
 from rbench.observation import Channel, Draw, Observation
 from rbench.record import EpisodeRecord, Event, Outcome
+from rbench.results.provenance import cleared
 from rbench.running.jitter import block_jitter
 from rbench.running.phases import Phase, PhaseMarker
 from rbench.running.recorder import TrajectoryRecorder
@@ -107,6 +109,7 @@ class EpisodeRunner:
         manifest: AgentManifest,
         seed: int,
         phase: PhaseMarker | None = None,
+        secrets: frozenset[str] = frozenset(),
     ) -> None:
         self.suite = suite
         self.manager = RecursiveVariantTaskManager(suite)
@@ -116,6 +119,7 @@ class EpisodeRunner:
         self.manifest = manifest
         self.seed = seed
         self.phase = PhaseMarker() if phase is None else phase
+        self._secrets = secrets
         self._tasks = {task.name: task for task in suite.tasks}
 
     def run(self, episode: Episode) -> Finished:
@@ -232,7 +236,7 @@ class EpisodeRunner:
 
     def _ask(self, progress: _Progress, phase: Phase, call: Callable[..., T], *arguments: Any) -> T:
         """Call into agent code; whatever it raises becomes an AgentError with the agent's name."""
-        begin, drawing = time.perf_counter(), progress.render_seconds
+        begin, drawing, process = time.perf_counter(), progress.render_seconds, os.getpid()
         self.phase.enter(phase)
         try:
             result = call(*arguments)
@@ -247,6 +251,8 @@ class EpisodeRunner:
             method = phase.words.removeprefix("in ")
             raise kind(f"agent {self.agent_name!r}: {method} raised {_text(problem)}") from problem
         finally:
+            if os.getpid() != process:  # a child that agent code forked must not go on as a second runner
+                os._exit(0)
             progress.agent_seconds += time.perf_counter() - begin - (progress.render_seconds - drawing)
 
     def _finish(
@@ -259,6 +265,8 @@ class EpisodeRunner:
         started: float,
     ) -> Finished:
         report, error, outcome, reason = self._report(progress, outcome, reason, error)
+        report, error, reason = cleared([report, error, reason], self._secrets)
+        error = error and error[:ERROR_LIMIT]
         self.phase.enter(Phase.WORLD)
         monitor, recorder = progress.monitor, progress.recorder
         events = sorted([*progress.events, *(monitor.events if monitor else [])], key=lambda e: (e.time, e.name))
@@ -301,7 +309,7 @@ class EpisodeRunner:
         except (AgentError, InfrastructureError) as problem:
             message = _text(problem)
         if outcome in ("success", "failure"):
-            return {}, message[:ERROR_LIMIT], "agent_error", "agent_error"
+            return {}, message, "agent_error", "agent_error"
         return {}, error, outcome, reason
 
     def _own_seed(self, episode: Episode) -> Any:
@@ -326,4 +334,4 @@ def _text(problem: BaseException) -> str:
     message = " ".join(str(problem).split())
     if not isinstance(problem, (AgentError, InfrastructureError, UnstableSimulation)):
         message = f"{type(problem).__name__}: {message}" if message else type(problem).__name__
-    return message[:ERROR_LIMIT]
+    return message

@@ -77,13 +77,21 @@ class Plan:
         """
         counts = {dimension.name: 0 for dimension in self.dimensions}
         left = self.selection.limit
-        for repeat in range(max(dimension.repeats for dimension in self.dimensions)):
-            sizes = {d.name: self._cells[d.name] for d in self.dimensions if repeat < d.repeats}
-            taken = sizes if left is None else _turns(sizes, left)
-            for name, number in taken.items():
-                counts[name] += number
+        begin = 0
+        # Between two of the ends nothing changes from repeat to repeat, however many there are.
+        for end in sorted({dimension.repeats for dimension in self.dimensions}):
+            sizes = {d.name: self._cells[d.name] for d in self.dimensions if begin < d.repeats}
+            each = sum(sizes.values())
+            whole = end - begin if left is None else min(end - begin, left // max(each, 1))
+            for name, number in sizes.items():
+                counts[name] += number * whole
             if left is not None:
-                left -= sum(taken.values())
+                left -= each * whole
+                if whole < end - begin:
+                    for name, number in _turns(sizes, left).items():
+                        counts[name] += number
+                    break
+            begin = end
         return {name: number for name, number in counts.items() if number}
 
     @property

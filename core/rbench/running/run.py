@@ -17,7 +17,14 @@ from rbench.record import EpisodeRecord
 from rbench.results.manifest import AgentUsed, Manifest, Session, SuiteUsed
 from rbench.results.provenance import host, versions
 from rbench.results.run_directory import RunDirectory
-from rbench.running.agents import ResolvedAgent, build_agent, check_agent, effective_manifest, resolve_agent
+from rbench.running.agents import (
+    ResolvedAgent,
+    build_agent,
+    check_agent,
+    close_agent,
+    effective_manifest,
+    resolve_agent,
+)
 from rbench.running.description import RunDescription
 from rbench.running.executors import Execution
 from rbench.running.interrupts import first_interrupt_only
@@ -79,7 +86,7 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
         try:
             manifest = effective_manifest(agent)
         finally:
-            agent.close()
+            close_agent(agent, description.agent.name)
     check_agent(suite, manifest, description.agent.name)
     unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
     written = _manifest(description, suite, parts, plan, manifest, unseen, execution)

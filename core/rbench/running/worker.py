@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import importlib
-import logging
 
 from rbench.design import Episode
 from rbench.errors import StartError, UsageError
 from rbench.interfaces.world import World
 from rbench.plugins.catalog import build_catalog
-from rbench.running.agents import ResolvedAgent, build_agent, effective_manifest, resolve_agent
+from rbench.running.agents import ResolvedAgent, build_agent, close_agent, effective_manifest, resolve_agent
 from rbench.running.episode import EpisodeRunner, Finished
 from rbench.running.job import Job
 from rbench.running.phases import Phase, PhaseMarker
@@ -54,7 +53,14 @@ class Worker:
         self.phase.enter(Phase.STARTING)
         self.world = build_world(suite)
         self.runner = EpisodeRunner(
-            suite, self.world, self.agent, parts.agent.part.name, effective_manifest(self.agent), seed, self.phase
+            suite,
+            self.world,
+            self.agent,
+            parts.agent.part.name,
+            effective_manifest(self.agent),
+            seed,
+            self.phase,
+            parts.secrets,
         )
         self.phase.enter(Phase.IDLE)
 
@@ -86,8 +92,5 @@ class Worker:
 
     def close(self) -> None:
         """Close agent and world; an agent that fails to close is only logged. The phase stays what it was."""
-        try:
-            self.agent.close()
-        except Exception as problem:
-            logging.getLogger("rbench").warning("agent %s: close() raised %r", self.runner.agent_name, problem)
+        close_agent(self.agent, self.runner.agent_name)
         self.world.close()

@@ -86,6 +86,8 @@ class WorkerProcess:
                     stdout=_stderr(),  # what agent code prints must not mix with results
                     env={**_ONE_THREAD, **os.environ, **environment},
                     pass_fds=(descriptor,),
+                    # A group of its own: what agents start is found, and ended, with it.
+                    process_group=0,
                 )
         except OSError as problem:
             self._socket.close()
@@ -151,7 +153,9 @@ class WorkerProcess:
         return Ending(_signal_name(-status), None)
 
     def release(self) -> None:
-        """Free what belonged to a process that ended."""
+        """Free what belonged to a process that ended, and end what agent code started and left behind."""
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._socket.close()
         self._phase.close()
 
