@@ -88,7 +88,7 @@ def test_options_for_something_that_takes_none_are_refused(catalog: Catalog) -> 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"sped": 1}, r"there is no option 'sped'. Did you mean 'speed'\?\. Its options: speed, color, api_key, parts"),
+        ({"sped": 1}, r"there is no option 'sped'. Did you mean 'speed'\? Its options: speed, color, api_key, parts"),
         ({"color": "gren"}, r"option 'color' = 'gren': input should be 'red' or 'green'. Did you mean 'green'"),
         ({"speed": "fast"}, r"option 'speed' = 'fast': input should be a valid number"),
         ({"speed": -1}, r"option 'speed' = -1: input should be greater than 0"),

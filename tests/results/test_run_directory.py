@@ -120,7 +120,7 @@ def test_only_one_writer_at_a_time(run_directory: RunDirectory) -> None:
 
 
 def test_folder_of_another_run_is_refused(run_directory: RunDirectory, manifest: MakeManifest) -> None:
-    with pytest.raises(UsageError, match=r"holds another run.*choose another --out") as caught:
+    with pytest.raises(UsageError, match=r"holds a run already.*choose another --out") as caught:
         RunDirectory.create(run_directory.path, manifest())
     assert caught.value.exit_code == 2
 

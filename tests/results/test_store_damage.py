@@ -178,5 +178,5 @@ def test_writing_to_a_torn_file_stops_the_run(run: Path, record: Record, recordi
 
 
 def test_nothing_is_salvaged_over_something(run: Path) -> None:
-    with pytest.raises(UsageError, match="holds another run"):
+    with pytest.raises(UsageError, match="holds a run already"):
         salvage(open_run(run), run)

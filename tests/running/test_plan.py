@@ -16,7 +16,9 @@ import pytest
 
 from rbench.design import Context, Dimension, Level
 from rbench.errors import UsageError
+from rbench.plugins.catalog import Catalog
 from rbench.running.plan import Plan, Selection
+from rbench.suites.loading import load_suite
 from rbench.suites.suite import Preset, Protocol, Suite, SuiteFactor
 
 

@@ -33,9 +33,8 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
         details = [dict(error) for error in problem.errors(include_url=False, include_context=True)]
         known = ", ".join(names) or "none"
         message = "; ".join(_described(detail, names) for detail in details)
-        raise UsageError(
-            f"{where}: {message.removesuffix('.')}{'' if message.endswith('?') else '.'} Its options: {known}."
-        ) from None
+        end = "" if message.endswith(("?", ".")) else "."
+        raise UsageError(f"{where}: {message}{end} Its options: {known}.") from None
 
 
 def option_names(model: type[pydantic.BaseModel]) -> list[str]:

@@ -164,11 +164,17 @@ def _all_deals(successes: Counts, present: npt.NDArray[np.bool_]) -> Iterator[np
         for deal, subset in zip(deals, subsets, strict=True):
             deal[list(subset)] = True
         strata.append(deals)
-    choices = np.indices([len(deals) for deals in strata]).reshape(len(strata), -1)
+    number = math.prod(len(deals) for deals in strata)
     chunk = max(1, _CHUNK // present.size)
-    for start in range(0, choices.shape[1], chunk):
-        some = choices[:, start : start + chunk]
-        yield np.stack([deals[choice] for deals, choice in zip(strata, some, strict=True)], axis=1)
+    for start in range(0, number, chunk):
+        # The number of an arrangement, read as digits, says which deal each stratum takes. Constant strata have one
+        # deal only. An array axis for each stratum would stop at the 64 that NumPy has.
+        rest = np.arange(start, min(start + chunk, number))
+        dealt = np.empty((len(rest), *present.shape), np.bool_)
+        for position, deals in enumerate(strata):
+            rest, choice = np.divmod(rest, len(deals))
+            dealt[:, position] = deals[choice]
+        yield dealt
 
 
 def _p_value(seen: float, statistics: Rates, exact: bool) -> float | None:
