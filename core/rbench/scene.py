@@ -48,7 +48,9 @@ GRAY = Texture()
 class SceneObject:
     """A free solid. `size` holds the full extents (m) of its bounding box in its own frame.
 
-    Its frame sits in the middle of the bounding box. `mass` in kg; `friction` is sliding.
+    Its frame sits in the middle of the bounding box. `mass` in kg. `friction` is the coefficient of sliding friction
+    of its contacts with table, floor, receptacles and the hand; of two objects that touch, the larger one counts. In
+    a grasp it does not count: the fingertips bring their own, of rubber, to everything they hold.
     """
 
     name: str

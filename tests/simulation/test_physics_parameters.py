@@ -111,6 +111,51 @@ def test_reading_looks_at_the_simulator_not_at_what_was_asked(started: MujocoWor
     assert found.objects[0].pose.position[0] == 0.6
 
 
+def _sliding_friction(world: MujocoWorld, position: Array) -> dict[str, float]:
+    """What the object's contacts have when it is put there: by the name of the other geom."""
+    model, data = world.model, world.data
+    body = world._stage.compiled.bodies["geometry"]
+    data.qpos[body.qpos : body.qpos + 3] = position
+    mujoco.mj_forward(model, data)
+    own = body.geoms[0]
+    return {
+        model.geom(contact.geom2 if contact.geom1 == own else contact.geom1).name: float(contact.friction[0])
+        for contact in data.contact
+        if own in (contact.geom1, contact.geom2)
+    }
+
+
+@pytest.mark.parametrize("friction", [0.01, 1.0, 3.0])
+def test_the_friction_of_an_object_is_that_of_its_contacts_but_not_of_a_grasp(
+    world: MujocoWorld, tabletop: SceneDescription, friction: float
+) -> None:
+    item, box = replace(tabletop.objects[0], friction=friction), tabletop.receptacles[0]
+    scene = replace(tabletop.with_object(item), robot=replace(tabletop.robot, gripper=0.6))
+    world.reset(Setup(scene, ""), control_rate=20, cameras={})
+    assert world.read_scene().objects[0].friction == friction
+    assert _sliding_friction(world, np.array(item.pose.position)) == {"table": friction}
+    in_the_box = box.pose.position + np.array([0.0, 0.0, box.wall + 0.0249])
+    assert _sliding_friction(world, in_the_box) == {"entity/box/0": friction}
+    held = _sliding_friction(world, world.data.site("robot/fingertip").xpos)
+    assert held["robot/left_finger_pad"] == held["robot/right_finger_pad"] == 1.5
+
+
+def test_a_slippery_object_slides_where_another_stops(world: MujocoWorld, tabletop: SceneDescription) -> None:
+    travelled = []
+    for friction in (0.01, 1.0):
+        item = replace(tabletop.objects[0], friction=friction)
+        world.reset(Setup(tabletop.with_object(item), ""), control_rate=20, cameras={})
+        body = world._stage.compiled.bodies["geometry"]
+        start = world.data.qpos[body.qpos]
+        world.data.joint("entity/geometry").qvel[0] = 0.3
+        for _ in range(120):
+            mujoco.mj_step(world.model, world.data)
+        travelled.append(world.data.qpos[body.qpos] - start)
+    # 0.3 m/s stop after v^2 / (2 mu g), which is 5 mm at 1.0; at 0.01 nearly 75 mm are made in a quarter of a second.
+    assert travelled[0] > 0.06
+    assert travelled[1] < 0.01
+
+
 @pytest.mark.parametrize("shape", ["cube", "cylinder", "pyramid", "prism"])
 @pytest.mark.parametrize("size", [(0.05, 0.05, 0.05), (0.04, 0.05, 0.06)])
 def test_every_shape_is_recognised_with_its_size(

@@ -49,6 +49,8 @@ _VELOCITY_GAIN = (450.0, 450.0, 350.0, 350.0, 200.0, 200.0, 200.0)
 _GRIPPER_KP, _GRIPPER_KV, _GRIPPER_FORCE = 4000.0, 120.0, 60.0
 # N s/m: a free finger runs at 0.2 m/s at most, so that it meets an object without a blow.
 _FINGER_DAMPING = 150.0
+# Above that of objects: a grasp has the friction and stiffness of the pads, whatever is held.
+_PAD_PRIORITY = 2
 _PAD_FRICTION = (1.5, 0.02, 0.001)
 _PAD_SOLREF, _PAD_SOLIMP = (0.004, 1.0), (0.95, 0.99, 0.001, 0.5, 2.0)
 #: Share of a visual mesh's triangles that is kept; fewer show as facets in the wrist camera.
@@ -178,7 +180,7 @@ def _add_finger(hand: Any, name: str, side: int) -> None:
         "conaffinity": WORLD_BIT,
         "group": COLLISION_GROUP,
         "condim": 4,
-        "priority": 1,
+        "priority": _PAD_PRIORITY,
         "friction": _PAD_FRICTION,
         "solref": _PAD_SOLREF,
         "solimp": _PAD_SOLIMP,

@@ -28,6 +28,10 @@ SOLID: dict[str, Any] = {
     "solimp": (0.95, 0.99, 0.001, 0.5, 2.0),
 }
 
+#: Where two geoms touch, the friction is that of the one of higher priority, and of equals the larger. So an object
+#: slides on table, floor and receptacles (0) as its own friction says, while the fingertips hold as their pads say.
+OBJECT_PRIORITY = 1
+
 
 def add_object(spec: mujoco.MjSpec, item: SceneObject) -> None:
     """Add a free solid `entity/NAME` with one geom and a material of its own."""
@@ -42,7 +46,9 @@ def add_object(spec: mujoco.MjSpec, item: SceneObject) -> None:
         corners = solid_vertices(item.shape, item.size)
         spec.add_mesh(name=name, uservert=[c for corner in corners for c in corner])
         shape = {"type": mujoco.mjtGeom.mjGEOM_MESH, "meshname": name}
-    _add_free_body(spec, name).add_geom(name=name, mass=item.mass, material=name, **shape, **SOLID)
+    _add_free_body(spec, name).add_geom(
+        name=name, mass=item.mass, material=name, priority=OBJECT_PRIORITY, **shape, **SOLID
+    )
 
 
 def add_receptacle(spec: mujoco.MjSpec, item: Receptacle) -> None:
