@@ -152,3 +152,30 @@ def test_counted_arrangements_may_come_in_chunks(table: Table, monkeypatch: pyte
     whole = exchanged(outcomes)
     monkeypatch.setattr("rbench_metric_bias.permutation._CHUNK", 20)
     assert exchanged(outcomes) == whole
+
+
+@pytest.mark.parametrize("blocks", [66, 500])
+@pytest.mark.parametrize("independent", [False, True])
+@pytest.mark.parametrize(("outcome", "floor"), [(0, None), (1, 0.0)])
+def test_any_number_of_blocks_may_be_all_equal(
+    table: Table, blocks: int, independent: bool, outcome: int, floor: float | None
+) -> None:
+    found = exchanged(table(np.full((blocks, 2, 1), outcome)), independent)
+    assert found == AnyBias(None, floor, found.floor_interval, exact=True)
+
+
+@pytest.mark.parametrize("blocks", [66, 500])
+def test_blocks_of_equal_outcomes_change_no_p_value(table: Table, blocks: int) -> None:
+    mixed = np.zeros((1, 2, blocks), int)
+    mixed[0, 0, :3] = 1
+    mixed[0, :, 3::2] = 1
+    found, alone = exchanged(table(mixed)), exchanged(table(mixed[:, :, :3]))
+    assert (found.p_value, found.exact) == (alone.p_value, alone.exact) == (0.25, True)
+
+
+@pytest.mark.parametrize("blocks", [66, 500])
+def test_many_mixed_blocks_are_drawn_instead(table: Table, blocks: int) -> None:
+    mixed = np.zeros((1, 2, blocks), int)
+    mixed[0, 0] = 1
+    found = exchanged(table(mixed), permutations=999)
+    assert (found.p_value, found.exact) == (0.001, False)
