@@ -74,6 +74,22 @@ def test_the_object_is_25_pixels_wide_at_the_baseline(
         assert columns[-1] - columns[0] + 1 >= 25
 
 
+@pytest.mark.parametrize("camera", STANDING)
+def test_the_object_is_25_pixels_wide_wherever_and_however_the_jitter_puts_it(
+    camera: str, suite: Suite, base: Setup
+) -> None:
+    position, shape = suite.factors["position"], suite.factors["shape"]
+    xy, yaw = suite.protocol.jitter_xy, suite.protocol.jitter_yaw
+    yaws = [float(y) for y in np.linspace(-yaw, yaw, 81)]
+    for place, form in product(position.levels, shape.levels):
+        setup = shape.factor.apply(position.factor.apply(base, place), form)
+        for x, y in ((0.0, 0.0), *product((-xy, xy), repeat=2)):
+            turned = [corners(jittered(setup, {"geometry": Jitter(x, y, yaw)}).scene) for yaw in yaws]
+            columns = pixels(np.concatenate(turned), setup.scene, camera)[:, 0].reshape(len(yaws), -1)
+            # So many pixels' centres lie within at the least.
+            assert np.ptp(columns, axis=1).min() >= 25, (place.name, form.name, x, y)
+
+
 @pytest.mark.parametrize("name", VIEWPOINT_FACTORS)
 def test_the_object_is_whole_at_every_level(name: str, suite: Suite, base: Setup, fast_world: MujocoWorld) -> None:
     factor = suite.factors[name]
