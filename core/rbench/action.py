@@ -17,6 +17,9 @@ ROW = JOINTS + 1
 #: Longest reason of a Stop that is kept.
 REASON_LIMIT = 200
 
+#: Slowest speed of a waypoint, m/s: slower than that is no motion but a way to wait for ever.
+SLOWEST = 1e-4
+
 
 @dataclass(frozen=True, eq=False)
 class JointPositions:
@@ -40,7 +43,7 @@ class Waypoint:
         position: metres.
         quaternion: (w, x, y, z); the hand's z axis points out of the gripper.
         gripper: 0 open .. 1 closed.
-        speed: m/s along the way, > 0.
+        speed: m/s along the way, at least 1e-4.
     """
 
     position: Vec3
@@ -90,7 +93,7 @@ def checked_action(action: Any, agent: str, kinds: tuple[str, ...]) -> Action:
 
     Raises:
         AgentError: not an action, a kind the manifest does not declare, wrong shape, NaN or
-            infinite numbers, an empty chunk, a non-unit quaternion or a speed <= 0.
+            infinite numbers, an empty chunk, a non-unit quaternion or a speed below 1e-4 m/s.
     """
     name = next((n for n, cls in ACTION_KINDS.items() if type(action) is cls), None)
     if name is None:
@@ -115,9 +118,12 @@ def checked_action(action: Any, agent: str, kinds: tuple[str, ...]) -> Action:
 
 def _checked_rows(rows: Any, agent: str) -> Array:
     try:
-        array = np.array(rows, dtype=np.float64)
+        array = np.asarray(rows)
     except (TypeError, ValueError):
-        raise AgentError(f"agent {agent!r}: a joint chunk must be numeric, shape (ticks, {ROW})") from None
+        array = np.empty(0, dtype=object)
+    if array.dtype.kind not in "fiu":  # neither text nor complex numbers are silently made to fit
+        raise AgentError(f"agent {agent!r}: a joint chunk must be real numbers, shape (ticks, {ROW})")
+    array = np.array(array, dtype=np.float64)
     if array.ndim != 2 or array.shape[1] != ROW:
         raise AgentError(
             f"agent {agent!r}: a joint chunk has shape (ticks, {ROW}), 7 joints and the gripper; got {array.shape}"
@@ -131,6 +137,8 @@ def _checked_rows(rows: Any, agent: str) -> Array:
 
 def _checked_waypoints(action: Waypoints, agent: str) -> Waypoints:
     goals = []
+    if not isinstance(action.goals, (tuple, list)):
+        raise AgentError(f"agent {agent!r}: Waypoints takes a tuple of Waypoint, not {type(action.goals).__name__}")
     if not action.goals:
         raise AgentError(f"agent {agent!r}: Waypoints is empty; return at least one goal, or Stop")
     for index, goal in enumerate(action.goals):
@@ -150,8 +158,10 @@ def _checked_waypoints(action: Waypoints, agent: str) -> Waypoints:
             raise AgentError(
                 f"agent {agent!r}: waypoint {index} has a quaternion of length {norm:.3f}; give (w, x, y, z)"
             )
-        if numbers[8] <= 0:
-            raise AgentError(f"agent {agent!r}: waypoint {index} has speed {numbers[8]:g}; it must be > 0")
+        if numbers[8] < SLOWEST:
+            raise AgentError(
+                f"agent {agent!r}: waypoint {index} has speed {numbers[8]:g}; it must be at least {SLOWEST:g} m/s"
+            )
         q = numbers[3:7] / norm
         goals.append(
             Waypoint(

@@ -99,6 +99,7 @@ class CameraView:
         """Camera-to-base transform (4, 4), OpenCV camera frame, metres."""
         if self._pose is None:
             self._pose = self._extrinsics()
+            self._pose.flags.writeable = False
         return self._pose
 
     @property

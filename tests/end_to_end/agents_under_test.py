@@ -8,7 +8,7 @@ import subprocess
 import numpy as np
 from pydantic import BaseModel
 
-from rbench import Agent, AgentManifest, Answer, CameraRequest, JointPositions, Stop, Wrapper
+from rbench import Agent, AgentManifest, Answer, CameraRequest, JointPositions, Stop, Waypoints, Wrapper
 
 
 class Base(Agent):
@@ -218,3 +218,116 @@ class TellsItsSecrets(Base):
 
     def report(self):
         return {"options": self.options.model_dump(), self.options.api_key: 1}
+
+
+class Evil:
+    """Raises whatever is done with it."""
+
+    def __array__(self, *arguments, **options):
+        raise RuntimeError("no array")
+
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class EvilRows(Base):
+    def act(self, observation):
+        return JointPositions(Evil())
+
+
+class EvilReason(Base):
+    def act(self, observation):
+        return Stop(Evil())
+
+
+class TextRows(Base):
+    def act(self, observation):
+        return JointPositions([["0.1"] * 8])
+
+
+class WaypointsOfNothing(Base):
+    actions = ("waypoints",)
+
+    def act(self, observation):
+        return Waypoints(5)
+
+
+class ReportsItself(Base):
+    def act(self, observation):
+        return Stop()
+
+    def report(self):
+        report = {}
+        report["me"] = report
+        return report
+
+
+class TimesInAList(Base):
+    def act(self, observation):
+        return Stop()
+
+    def timing(self):
+        return [1.0]
+
+
+class SetsNumpyErrors(Base):
+    def act(self, observation):
+        np.seterr(all="raise")
+        return JointPositions(self.rows(observation))
+
+
+class Vandal(Base):
+    """Writes into everything that it is given."""
+
+    def act(self, observation):
+        for array in (observation.joint_positions, observation.cameras["front"].rgb):
+            assert array.base is None or array.base.shape == array.shape
+            array.flags.writeable = True
+            array[:] = 0
+        return Stop("vandalised")
+
+
+class PrivilegedVandal(Base):
+    cameras = {}  # noqa: RUF012
+
+    @property
+    def manifest(self):
+        return AgentManifest(actions=self.actions, privileged=True)
+
+    def act(self, observation):
+        state = observation.ground_truth.state
+        state.cavities["box"] = (9.0, 9.0, 9.0)
+        state.bodies["intruder"] = state.bodies["box"]
+        position = state.bodies["geometry"].position
+        position.flags.writeable = True
+        position[:] = 0
+        return JointPositions(self.rows(observation))
+
+
+class Declares(Base):
+    """Declares what its option says."""
+
+    class Options(BaseModel, extra="forbid"):
+        what: str
+
+    WRONG = {  # noqa: RUF012
+        "rate-text": {"control_rate": "20"},
+        "rate-7": {"control_rate": 7},
+        "cameras-list": {"cameras": ["front"]},
+        "camera-tuple": {"cameras": {"front": (64, 64)}},
+        "camera-float": {"cameras": {"front": CameraRequest(64.0, 64)}},
+        "camera-huge": {"cameras": {"front": CameraRequest(64, 5000)}},
+        "privileged-text": {"privileged": "no"},
+        "actions-text": {"actions": "joint_positions"},
+    }
+
+    def __init__(self, options, context):
+        self.what = options.what
+
+    @property
+    def manifest(self):
+        if self.what == "none":
+            return None
+        if self.what == "raises":
+            raise ValueError("undecided")
+        return AgentManifest(**{"actions": self.actions, "cameras": self.cameras, **self.WRONG[self.what]})

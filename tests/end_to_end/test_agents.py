@@ -19,6 +19,12 @@ ERRORS = {
     "AnswersAnyway": "manipulation",
     "Nothing": "NoneType",
     "ReportsAnObject": "report()",
+    "EvilRows": "no array",
+    "EvilReason": "no text",
+    "TextRows": "real numbers",
+    "WaypointsOfNothing": "tuple of Waypoint",
+    "ReportsItself": "report()",
+    "TimesInAList": "timing()",
 }
 
 
@@ -143,3 +149,43 @@ def test_no_secret_reaches_the_run_directory_or_the_terminal(rbench_command: Cal
         assert secret not in ran.out + ran.err
         assert secret.encode() not in written
     assert "[redacted]" in ran.episodes[0].error
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("rate-text", "control_rate"),
+        ("rate-7", "nearest"),
+        ("cameras-list", "cameras"),
+        ("camera-tuple", "CameraRequest"),
+        ("camera-float", "64.0"),
+        ("camera-huge", "5000"),
+        ("privileged-text", "privileged"),
+        ("actions-text", "actions"),
+        ("none", "AgentManifest"),
+        ("raises", "undecided"),
+    ],
+)
+def test_a_wrong_manifest_is_refused_before_the_run(rbench_command: Callable[..., Any], what: str, said: str) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:Declares", "-o", f"what={what}")
+    assert ran.code == 2, ran.err
+    assert said in ran.err
+    assert not ran.directory.exists()
+
+
+def test_numpy_settings_of_an_agent_end_with_its_call(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:SetsNumpyErrors", "--limit", "1")
+    assert [e.reason for e in ran.episodes] == ["time_limit"], ran.err
+
+
+def test_ground_truth_is_a_copy(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:PrivilegedVandal", "--limit", "2")
+    assert [e.reason for e in ran.episodes] == ["time_limit"] * 2, ran.err
+    assert rbench_command("replay", str(ran.directory), ran.episodes[0].episode).code == 0
+
+
+@pytest.mark.gl
+def test_what_an_agent_writes_into_reaches_no_record(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:Vandal", "--limit", "1")
+    assert [e.reason for e in ran.episodes] == ["vandalised"], ran.episodes[0].error
+    assert rbench_command("replay", str(ran.directory), ran.episodes[0].episode).code == 0

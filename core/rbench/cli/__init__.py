@@ -31,7 +31,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("rbench.cli.run:command", "Run an agent over a suite; ends with the table."),
     "resume": ("rbench.cli.resume:command", "Go on with a run that ended early; runs exactly what is missing."),
     "status": ("rbench.cli.status:command", "How far a run is."),
-    "report": ("rbench.cli.report:command", "Tables, a page and figures of one or several runs, also half-finished ones."),
+    "report": ("rbench.cli.report:command", "Tables, a page and figures of runs, also half-finished ones."),
     "compare": ("rbench.cli.compare:command", "Two runs against each other, over the episodes that both have."),
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
     "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),

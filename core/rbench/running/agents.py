@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rbench.action import ACTION_KINDS
-from rbench.errors import AgentError, RbenchError, StartError, UsageError
+from rbench.errors import RbenchError, StartError, UsageError
 from rbench.interfaces.agent import Agent, AgentContext, AgentManifest
 from rbench.interfaces.vision import VisionModel
 from rbench.interfaces.wrapper import Wrapper
@@ -19,6 +18,7 @@ from rbench.plugins.trial import trial_entry
 from rbench.results.manifest import Options, PartUsed
 from rbench.results.provenance import secret_values
 from rbench.running.description import Part, RunDescription
+from rbench.running.manifests import check_manifest
 from rbench.suites.suite import Suite
 
 #: The vision model of a run that needs one and names none.
@@ -101,7 +101,7 @@ def close_agent(agent: Agent, name: str) -> None:
     """Close an agent; one that fails to is only logged: what it did is done."""
     try:
         agent.close()
-    except Exception as problem:
+    except (Exception, SystemExit) as problem:
         logging.getLogger("rbench").warning("agent %r: close() raised %s: %s", name, type(problem).__name__, problem)
 
 
@@ -136,7 +136,7 @@ def build_agent(parts: ResolvedAgent) -> Agent:
     """Make the agent inside its wrappers; close it after use.
 
     Raises:
-        AgentError: a constructor raised, or the manifest is not valid.
+        StartError: a constructor raised. UsageError: the manifest is not valid.
     """
     name = parts.agent.part.name
     try:
@@ -162,7 +162,7 @@ def build_agent(parts: ResolvedAgent) -> Agent:
             f"agent {name!r} could not be made: {type(problem).__name__}: {problem};"
             " run again with --debug for the traceback"
         ) from problem
-    _check_manifest(agent.manifest, name)
+    check_manifest(agent, name)
     return agent
 
 
@@ -180,14 +180,6 @@ def effective_manifest(agent: Agent) -> AgentManifest:
         agent = agent.inner
         manifest = replace(manifest, privileged=manifest.privileged or agent.manifest.privileged)
     return manifest
-
-
-def _check_manifest(manifest: AgentManifest, agent: str) -> None:
-    known = [kind for kind in ACTION_KINDS if kind != "stop"]
-    if not manifest.actions or any(a not in known for a in manifest.actions):
-        raise AgentError(f"agent {agent!r}: its manifest must declare actions out of {', '.join(known)}")
-    if manifest.primary is not None and manifest.primary not in manifest.cameras:
-        raise AgentError(f"agent {agent!r}: its primary camera {manifest.primary!r} is not among its cameras")
 
 
 def check_agent(suite: Suite, manifest: AgentManifest, agent: str) -> None:

@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -85,7 +86,7 @@ class _Progress:
     calls: int = 0
     clipped: int = 0
     report: Mapping[str, Any] = field(default_factory=dict)
-    first: Observation | None = None
+    first_frames: dict[str, str] = field(default_factory=dict)
     state_hash: str = ""
     reset_seconds: float = 0.0
     agent_seconds: float = 0.0
@@ -166,7 +167,7 @@ class EpisodeRunner:
                 f"suite {self.suite.name!r}, instance {episode.instance.id!r}: the goal of task {task.name!r} already"
                 " holds at reset, so every agent would succeed; change the scene or the goal"
             )
-        progress.first = observation = self._observe(progress)
+        observation = self._observe(progress)
         start = EpisodeStart(
             instruction=setup.instruction,
             observation=observation,
@@ -178,7 +179,10 @@ class EpisodeRunner:
         while True:
             progress.calls += 1
             returned = self._ask(progress, Phase.AGENT_ACT, self.agent.act, observation)
-            action: Action = checked_action(returned, self.agent_name, self.manifest.actions)
+            # Looking at what came back runs the agent's code too, when it is an object of its own.
+            action: Action = self._ask(
+                progress, Phase.AGENT_ACT, checked_action, returned, self.agent_name, self.manifest.actions
+            )
             if isinstance(action, Answer):
                 raise AgentError(
                     f"agent {self.agent_name!r}: act() returned an Answer, but task {task.name!r} is a manipulation"
@@ -194,18 +198,22 @@ class EpisodeRunner:
     def _observe(self, progress: _Progress) -> Observation:
         observation = self.world.observe(privileged=self.manifest.privileged)
         for camera in observation.cameras.values():
-            camera.watch(lambda draw: self._watched(progress, draw))
+            frames = progress.first_frames if progress.calls == 0 else None
+            camera.watch(partial(self._watched, progress, camera.name, frames))
         return observation
 
-    def _watched(self, progress: _Progress, draw: Draw) -> Draw:
-        """Images are drawn when agent code reads them: what fails or takes long there is not the agent's."""
+    def _watched(self, progress: _Progress, name: str, frames: dict[str, str] | None, draw: Draw) -> Draw:
+        """Images are drawn when agent code reads them: what fails or takes long there is not the agent's.
+
+        First frames are hashed here, before agent code has them.
+        """
 
         def drawn(channel: Channel) -> npt.NDArray[Any]:
             before = self.phase.now
             self.phase.enter(Phase.RENDERING)
             begin = time.perf_counter()
             try:
-                return draw(channel)
+                image = draw(channel)
             except RbenchError:
                 raise
             except Exception as problem:
@@ -213,6 +221,9 @@ class EpisodeRunner:
             finally:
                 progress.render_seconds += time.perf_counter() - begin
                 self.phase.enter(before)
+            if frames is not None and channel == "rgb":
+                frames[name] = hash_frame(image)
+            return image
 
         return drawn
 
@@ -239,7 +250,8 @@ class EpisodeRunner:
         begin, drawing, process = time.perf_counter(), progress.render_seconds, os.getpid()
         self.phase.enter(phase)
         try:
-            result = call(*arguments)
+            with np.errstate():  # whatever agent code sets there ends with the call
+                result = call(*arguments)
             self.phase.enter(Phase.WORLD)
             return result
         except (AgentError, InfrastructureError, StartError, StoppedEarly):
@@ -280,7 +292,7 @@ class EpisodeRunner:
             steps=recorder.ticks if recorder else 0,
             sim_seconds=round(progress.end, 9),
             events=tuple(events),
-            hashes=replace(bare.hashes, state=progress.state_hash, first_frame=_frame_hashes(progress.first)),
+            hashes=replace(bare.hashes, state=progress.state_hash, first_frame=progress.first_frames),
             agent={"calls": progress.calls, "clipped": progress.clipped, "report": report},
             timing={
                 "total": time.perf_counter() - started,
@@ -302,12 +314,13 @@ class EpisodeRunner:
             seconds = self._ask(progress, Phase.AGENT_REPORT, self.agent.timing)
             progress.agent_timing = {f"agent.{name}": float(value) for name, value in seconds.items()}
             return to_plain(report), error, outcome, reason
-        except (TypeError, ValueError) as problem:
-            message = (
-                f"agent {self.agent_name!r}: report() must return plain data and timing() seconds by name; {problem}"
-            )
         except (AgentError, InfrastructureError) as problem:
             message = _text(problem)
+        except Exception as problem:  # a report may be anything, also one that contains itself
+            message = (
+                f"agent {self.agent_name!r}: report() must return plain data and timing() seconds by name;"
+                f" {type(problem).__name__}: {problem}"
+            )
         if outcome in ("success", "failure"):
             return {}, message, "agent_error", "agent_error"
         return {}, error, outcome, reason
@@ -315,13 +328,6 @@ class EpisodeRunner:
     def _own_seed(self, episode: Episode) -> Any:
         instance = episode.instance
         return block_seed(self.seed, self.suite.name, instance.task, instance.context, episode.repeat, salt=instance.id)
-
-
-def _frame_hashes(observation: Observation | None) -> dict[str, str]:
-    """SHA-256 of every colour image that was read of the first observation."""
-    if observation is None:
-        return {}
-    return {name: hash_frame(view.rgb) for name, view in observation.cameras.items() if "rgb" in view.read}
 
 
 def hash_frame(image: npt.NDArray[np.uint8]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -61,7 +62,8 @@ class Plan:
         self._cells = self._matches()
 
     def __iter__(self) -> Iterator[Episode]:
-        return islice(self._episodes(), self.selection.limit)
+        limit = self.selection.limit
+        return islice(self._episodes(), None if limit is None else min(limit, sys.maxsize))
 
     @property
     def count(self) -> int:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rbench import __version__
-from rbench.errors import StartError, StoppedEarly
+from rbench.errors import StartError, StoppedEarly, UsageError
 from rbench.interfaces.agent import AgentManifest
 from rbench.plugins.catalog import Catalog
 from rbench.plugins.importing import stdout_to_stderr
@@ -31,7 +31,8 @@ from rbench.running.interrupts import first_interrupt_only
 from rbench.running.job import Job
 from rbench.running.plan import Plan
 from rbench.running.visibility import check_visibility
-from rbench.running.worker import settle_gl
+from rbench.running.worker import check_world, settle_gl
+from rbench.simulation.profiles import render_profile
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.values import to_plain
@@ -78,6 +79,7 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
     """
     execution = Execution() if execution is None else execution
     suite = load_suite(catalog, description.suite)
+    _check_names(catalog, suite)
     settle_gl()  # before anything of the agent is imported
     parts = resolve_agent(catalog, description)
     plan = Plan(suite, description.selection)
@@ -88,9 +90,24 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
         finally:
             close_agent(agent, description.agent.name)
     check_agent(suite, manifest, description.agent.name)
+    check_world(suite, manifest)
     unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
     written = _manifest(description, suite, parts, plan, manifest, unseen, execution)
     return PreparedRun(description, suite, parts, plan, written, execution)
+
+
+def _check_names(catalog: Catalog, suite: Suite) -> None:
+    """Refuse a render profile that is first used by a worker, and metrics that are first used when all is done."""
+    try:
+        render_profile(suite.render)
+        known: set[str] = set()
+        for name in suite.metrics:
+            entry = catalog.get("metric", name)
+            if entry.qualified in known:
+                raise UsageError(f"metric {name!r} is there twice. Remove one of them.")
+            known.add(entry.qualified)
+    except UsageError as problem:
+        raise UsageError(f"suite {suite.source}: {problem}") from problem
 
 
 def _manifest(

@@ -7,43 +7,38 @@ from dataclasses import replace
 from rbench.errors import UsageError
 from rbench.interfaces.agent import AgentManifest
 from rbench.scene import Setup
-from rbench.suites.suite import Suite
+from rbench.suites.suite import Suite, SuiteFactor
 from rbench.suites.variants import RecursiveVariantTaskManager
 
 
-def changed_cameras(before: Setup, after: Setup) -> frozenset[str]:
-    """Names of the cameras whose picture may differ between two setups.
+def shows(before: Setup, after: Setup, cameras: frozenset[str]) -> bool:
+    """Whether an agent with these cameras can notice the difference between two setups.
 
-    A change of anything but cameras and instruction may show in every camera. A changed instruction
-    reaches every agent, so it counts as all cameras too.
+    The instruction reaches every agent. A change of anything but cameras may show in every camera.
     """
-    everything = frozenset(c.name for c in before.scene.cameras)
     if before.instruction != after.instruction:
-        return everything
+        return True
     if replace(before.scene, cameras=()) != replace(after.scene, cameras=()):
-        return everything
+        return bool(cameras)
     pairs = zip(before.scene.cameras, after.scene.cameras, strict=True)
-    return frozenset(b.name for b, a in pairs if b != a)
+    return any(b != a and b.name in cameras for b, a in pairs)
 
 
 def unseen_dimensions(suite: Suite, manifest: AgentManifest) -> list[str]:
-    """Dimensions in which no level changes a camera of the agent, in suite order."""
+    """Dimensions of which no level shows to the agent in any task, in suite order."""
     manager = RecursiveVariantTaskManager(suite)
-    base = manager.base_setup(suite.tasks[0])
-    own = set(manifest.cameras)
-    unseen = []
-    for dimension in suite.dimensions:
-        blind = True
-        for name in dimension.factors:
-            factor = suite.factors[name]
-            blind = blind and not any(
-                changed_cameras(base, factor.factor.apply(base, level)) & own
-                for level in factor.levels
-                if level.name in dimension.levels[name]
-            )
-        if blind:
-            unseen.append(dimension.name)
-    return unseen
+    bases = [manager.base_setup(task) for task in suite.tasks]
+    own = frozenset(manifest.cameras)
+
+    def seen(factor: SuiteFactor, levels: tuple[str, ...]) -> bool:
+        wanted = [level for level in factor.levels if level.name in levels]
+        return any(shows(base, factor.factor.apply(base, level), own) for base in bases for level in wanted)
+
+    return [
+        dimension.name
+        for dimension in suite.dimensions
+        if not any(seen(suite.factors[name], levels) for name, levels in dimension.levels.items())
+    ]
 
 
 def check_visibility(suite: Suite, manifest: AgentManifest, agent: str, dimensions: list[str]) -> list[str]:

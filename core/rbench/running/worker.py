@@ -6,6 +6,7 @@ import importlib
 
 from rbench.design import Episode
 from rbench.errors import StartError, UsageError
+from rbench.interfaces.agent import AgentManifest
 from rbench.interfaces.world import World
 from rbench.plugins.catalog import build_catalog
 from rbench.running.agents import ResolvedAgent, build_agent, close_agent, effective_manifest, resolve_agent
@@ -41,6 +42,23 @@ def settle_gl() -> None:
     """Choose the GL backend, which importing the simulator (also by an agent) fixes for the process."""
     gl = importlib.import_module("rbench.simulation.gl")
     gl.use_gl(gl.choose_gl())
+
+
+def check_world(suite: Suite, manifest: AgentManifest) -> None:
+    """Refuse what the world cannot do for an agent: its control rate, the size of its images.
+
+    Raises:
+        UsageError: names the number and what is possible.
+    """
+    settle_gl()
+    importlib.import_module("rbench.simulation.world").check_control_rate(manifest.control_rate)
+    largest = importlib.import_module("rbench.simulation.profiles").render_profile(suite.render).max_size
+    for camera, request in manifest.cameras.items():
+        if max(request.height, request.width) > largest:
+            raise UsageError(
+                f"camera {camera!r}: {request.height} x {request.width} pixels are more than the {largest} that render"
+                f" profile {suite.render!r} allows; ask for less in the agent's manifest"
+            )
 
 
 class Worker:

@@ -86,7 +86,7 @@ class MujocoWorld:
         return self._present_stage().data
 
     def reset(self, setup: Setup, *, control_rate: int, cameras: Mapping[str, CameraRequest]) -> None:
-        _check_control_rate(control_rate)
+        check_control_rate(control_rate)
         _check_cameras(setup.scene, cameras)
         self._moment += 1
         self._setup = None
@@ -111,8 +111,8 @@ class MujocoWorld:
         return Observation(
             time=state.time,
             cameras={name: self._view(name, request) for name, request in self._requests.items()},
-            joint_positions=robot.joint_positions,
-            joint_velocities=robot.joint_velocities,
+            joint_positions=robot.joint_positions.copy(),
+            joint_velocities=robot.joint_velocities.copy(),
             gripper=robot.gripper,
             end_effector=_pose(robot.end_effector_position, robot.end_effector_quaternion),
             ground_truth=GroundTruth(self.setup.scene, state) if privileged else None,
@@ -262,7 +262,12 @@ def _pose(position: Array, orientation: Array) -> Pose:
     return Pose((x, y, z), (a, b, c, d) if a >= 0 else (-a, -b, -c, -d))
 
 
-def _check_control_rate(rate: int) -> None:
+def check_control_rate(rate: int) -> None:
+    """Refuse a control rate (Hz) that does not divide the physics rate.
+
+    Raises:
+        UsageError: names the nearest rate that does.
+    """
     rates = [n for n in range(1, PHYSICS_RATE + 1) if PHYSICS_RATE % n == 0]
     if rate not in rates:
         nearest = min(rates, key=lambda n: (abs(n - rate), n))
