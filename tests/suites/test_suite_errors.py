@@ -70,6 +70,8 @@ MISTAKES = [
     ("contexts = 2", 'contexts = ["place-p9"]', "presets.quick.contexts[0]", "Did you mean 'place-p"),
     ("contexts = 2", "contexts = true", "presets.quick.contexts", "valid integer or a valid list"),
     ('viewpoint_cameras = ["front"]', 'viewpoint_cameras = ["fornt"]', "viewpoint_cameras[0]", "'front'"),
+    ('metrics = ["bias"]', 'metrics = [""]', "metrics[0]", "at least 1 character"),
+    ('metrics = ["bias"]', 'metrics = ["bias", "bias"]', "metrics[1]", "'bias' is there twice"),
     ('render = "fast"', 'redner = "fast"', "redner", "Did you mean 'render'"),
     ('render = "fast"', 'world = "moon"', "world", "'moon' is not one of 'mujoco'"),
     ('render = "fast"', 'requires = ["no-such-distribution == == 1"]', "requires", "cannot be read"),

@@ -49,7 +49,7 @@ def build_suite(
         render=table.render,
         viewpoint_cameras=tuple(table.viewpoint_cameras),
         extrinsics=table.extrinsics,
-        metrics=tuple(table.metrics),
+        metrics=_metrics(document, table),
         tasks=tasks,
         scenes=scenes,
         factors=factors,
@@ -68,6 +68,14 @@ def build_suite(
         requires=tuple(table.requires),
     )
     return replace(suite, hash=suite_hash(suite))
+
+
+def _metrics(document: Document, table: SuiteTable) -> tuple[str, ...]:
+    """Names only: whether there are such metrics is asked before a run, for workers load no metric."""
+    for i, name in enumerate(table.metrics):
+        if name in table.metrics[:i]:
+            raise document.error(("metrics", i), f"{name!r} is there twice. Remove one of them.")
+    return tuple(table.metrics)
 
 
 def _scenes(document: Document, table: SuiteTable, folder: Traversable | Path) -> dict[str, SceneDescription]:

@@ -101,7 +101,7 @@ class SuiteTable(Table):
     render: Name = "standard"
     viewpoint_cameras: list[str] = []
     extrinsics: Literal["true", "nominal"] = "true"
-    metrics: list[str] = []
+    metrics: list[Annotated[str, StringConstraints(min_length=1)]] = []
     tasks: Annotated[list[TaskTable], Field(min_length=1)]
     factors: Annotated[dict[Name, FactorTable], Field(min_length=1)]
     contexts: ContextsTable = ContextsTable()
