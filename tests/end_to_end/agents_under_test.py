@@ -298,9 +298,6 @@ class PrivilegedVandal(Base):
         state = observation.ground_truth.state
         state.cavities["box"] = (9.0, 9.0, 9.0)
         state.bodies["intruder"] = state.bodies["box"]
-        position = state.bodies["geometry"].position
-        position.flags.writeable = True
-        position[:] = 0
         return JointPositions(self.rows(observation))
 
 
