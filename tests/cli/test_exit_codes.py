@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from importlib.metadata import version
+from pathlib import Path
 
 import click
 import pytest
@@ -154,6 +155,41 @@ def test_a_reader_that_goes_away_is_no_error() -> None:
         process.stdout.close()
         assert process.stderr.read() == ""
         assert process.wait(60) == 141
+
+
+CALL = "import sys; from rbench.cli import main; sys.exit(main())"
+
+
+def in_shell(line: str) -> subprocess.CompletedProcess[str]:
+    command = ["sh", "-c", line, sys.executable, CALL]
+    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
+@pytest.mark.parametrize("arguments", ["list-plugins", "list-plugins --json", "--help"])
+def test_a_stdout_that_takes_no_more_is_named(arguments: str) -> None:
+    done = in_shell(f'"$0" -c "$1" {arguments} > /dev/full')
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: standard output: No space left on device. Send it to")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_another_error_stays_that_when_stdout_is_fine(command: Callable[..., None], capsys: Capture) -> None:
+    command(raising(OSError(28, "No space left on device")))
+    assert main(["probe"]) == 1
+    assert "standard output" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-", "<&- >&-"])
+def test_closed_standard_streams_take_what_is_said_to_nobody(closed: str) -> None:
+    done = in_shell(f'"$0" -c "$1" list-plugins {closed}')
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_a_closed_stdout_changes_no_exit_code() -> None:
+    done = in_shell('"$0" -c "$1" list-plugin >&-')
+    assert done.returncode == 2
+    assert "Did you mean 'list-plugins'" in done.stderr
 
 
 def test_a_broken_pipe_to_something_else_is_an_error(command: Callable[..., None], capfd: Capture) -> None:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 import click
 
-from rbench.cli.output import accept_any_character, debug_wanted, print_error, print_note
+from rbench.cli.output import accept_any_character, debug_wanted, open_standard_streams, print_error, print_note
 from rbench.errors import RbenchError, UsageError, did_you_mean
 
 #: Command -> (target, help). The help stands here so that `rbench --help` imports no command.
@@ -89,6 +89,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code. A command returns its own code, or None for 0."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = debug_wanted(given)
+    open_standard_streams()
     accept_any_character()
     try:
         with _terminable():
@@ -110,6 +111,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print_error(problem, debug)
         return 1
     except Exception as problem:
+        if isinstance(problem, OSError) and problem.filename is None and (reason := _stdout_refuses()):
+            _drop_stdout()
+            problem = _no_stdout(reason, problem)
         print_error(problem, debug)
         if isinstance(problem, RbenchError):
             return problem.exit_code
@@ -157,6 +161,27 @@ def _reader_is_gone() -> bool:
         return any(event & select.POLLERR for _, event in poll.poll(0))
     except (AttributeError, OSError, ValueError):  # no poll on this system, or stdout is no file
         return True
+
+
+def _stdout_refuses() -> str:
+    """Why stdout takes no more, such as a full disk; empty when it does."""
+    try:
+        # The error does not say which file it is of, and Python forgets what it could not write: try the least.
+        os.write(sys.stdout.fileno(), b"\n")
+    except ValueError:  # it is no file, or closed
+        return ""
+    except OSError as problem:
+        return problem.strerror or type(problem).__name__
+    return ""
+
+
+def _no_stdout(reason: str, cause: OSError) -> RbenchError:
+    problem = RbenchError(
+        f"standard output: {reason}. Send it to a place that takes it and call the command again; after `rbench run`,"
+        " whose episodes are on disk, call `rbench report DIR`."
+    )
+    problem.__cause__ = cause  # for --debug
+    return problem
 
 
 def _drop_stdout() -> None:

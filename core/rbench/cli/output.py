@@ -17,6 +17,18 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
 
+def open_standard_streams() -> None:
+    """Send what goes to a closed stdout or stderr (`>&-`) nowhere, as `print` does.
+
+    Else the next file that is opened would get their descriptor, and with it whatever a library prints.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):  # each takes the lowest free descriptor
+        if getattr(sys, name) is None:
+            stream = open(os.devnull, mode)  # noqa: SIM115, PTH123 - it stays open as long as the process lives
+            os.set_inheritable(stream.fileno(), True)
+            setattr(sys, name, stream)
+
+
 def accept_any_character() -> None:
     """Let stdout escape what its encoding lacks: a summary with a degree sign must not fail under `LANG=C`."""
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
