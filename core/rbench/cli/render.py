@@ -30,6 +30,8 @@ def command(
     """Render INSTANCE of SUITE at reset to a PNG file."""
     from PIL import Image  # imported here: only this command needs it
 
+    if output.suffix.lower() != ".png":
+        raise UsageError(f"-o {output}: only PNG files are written; give a path that ends with .png")
     loaded = load_suite(build_catalog(), suite)
     manager = RecursiveVariantTaskManager(loaded)
     found = manager.instance(instance)
