@@ -298,6 +298,7 @@ class PrivilegedVandal(Base):
         state = observation.ground_truth.state
         state.cavities["box"] = (9.0, 9.0, 9.0)
         state.bodies["intruder"] = state.bodies["box"]
+        state.bodies["geometry"].position[:] = 0
         return JointPositions(self.rows(observation))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
@@ -115,7 +116,8 @@ class MujocoWorld:
             joint_velocities=robot.joint_velocities.copy(),
             gripper=robot.gripper,
             end_effector=_pose(robot.end_effector_position, robot.end_effector_quaternion),
-            ground_truth=GroundTruth(self.setup.scene, state) if privileged else None,
+            # A copy: what an agent holds shares nothing with the judge or the recorder.
+            ground_truth=GroundTruth(self.setup.scene, copy.deepcopy(state)) if privileged else None,
         )
 
     def state(self) -> WorldState:
