@@ -18,6 +18,7 @@
 from __future__ import annotations
 
 import difflib
+import unicodedata
 from collections.abc import Iterable
 from typing import Any
 
@@ -103,6 +104,26 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     if names and len(names) <= 12:
         return " Known: " + ", ".join(names) + "."
     return ""
+
+
+#: Unicode categories without a mark of their own: control and format characters, line separators, lone surrogates.
+_INVISIBLE = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+#: Of these, what ordinary text needs: lines, tabs, and the joiners of some scripts and emoji.
+_ORDINARY = frozenset("\n\t\u200c\u200d")
+
+
+def visible(text: str) -> str:
+    """Text as it may be shown on a terminal: characters that steer it or turn the reading direction are escaped.
+
+    Names, summaries, reasons and messages come from plugins, servers and records; an escape sequence in them could
+    clear the screen or write something else over what stands there. Line ends and tabs stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        c.encode("unicode_escape").decode() if unicodedata.category(c) in _INVISIBLE and c not in _ORDINARY else c
+        for c in text
+    )
 
 
 def one_line(problem: BaseException) -> str:

@@ -12,7 +12,7 @@ import click
 from rbench.cli.output import print_json, print_text
 from rbench.cli.plugin_names import split_plugin
 from rbench.cli.values import parse_options
-from rbench.errors import UsageError
+from rbench.errors import UsageError, visible
 from rbench.plugins.catalog import build_catalog
 from rbench.plugins.importing import stdout_to_stderr
 from rbench.testing.checks import Check, Result, checked_exemptions, require_check, run_check
@@ -135,7 +135,7 @@ def _print_checks(checks: list[Check], as_json: bool) -> None:
 
 def _print_result(result: Result) -> None:
     status = click.style(f"{result.status:8}", fg=STYLES[result.status])
-    lines = [f"{status} {result.name}: {result.statement}"]
+    lines = [f"{status} {visible(result.name)}: {visible(result.statement)}"]
     if result.status in ("failed", "warning", "exempt"):
         lines += [_moved_in("found: ", result.detail or "-")]
     elif result.status == "skipped":
@@ -144,7 +144,7 @@ def _print_result(result: Result) -> None:
         lines += [_moved_in("mend:  ", result.remedy)]
     if result.reason:
         lines += [_moved_in("exempt because: ", result.reason)]
-    click.echo("\n".join(lines))
+    click.echo("\n".join([lines[0], *map(visible, lines[1:])]))
 
 
 def _moved_in(label: str, text: str) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rbench.errors import RbenchError, one_line
+from rbench.errors import RbenchError, one_line, visible
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,8 +45,8 @@ def print_json(value: Any) -> None:
 
 
 def print_text(text: str) -> None:
-    """Print lines to stdout."""
-    sys.stdout.write(text.rstrip("\n") + "\n")
+    """Print lines to stdout, with control characters escaped."""
+    sys.stdout.write(visible(text).rstrip("\n") + "\n")
 
 
 def print_rich(*renderables: RenderableType) -> None:
@@ -54,27 +54,29 @@ def print_rich(*renderables: RenderableType) -> None:
     # Not at the top: help needs no rich.
     from rich.console import Console
 
+    from rbench.reporting.layout import Visible
+
     if sys.stdout.isatty():
         console = Console(file=sys.stdout, highlight=False)
         for renderable in renderables:
-            console.print(renderable)
+            console.print(Visible(renderable))
         return
     console = Console(file=sys.stdout, highlight=False, width=10_000)
     with console.capture() as capture:
         for renderable in renderables:
-            console.print(renderable)
+            console.print(Visible(renderable))
     print_text("\n".join(line.rstrip() for line in capture.get().splitlines()))
 
 
 def print_note(text: str) -> None:
-    """Print a line to stderr."""
-    sys.stderr.write(text.rstrip("\n") + "\n")
+    """Print a line to stderr, with control characters escaped."""
+    sys.stderr.write(visible(text).rstrip("\n") + "\n")
 
 
 def print_error(problem: BaseException, debug: bool) -> None:
     """Say on stderr what went wrong and what to do, in one line; with the traceback before it in debug mode."""
     if debug:
-        traceback.print_exception(problem, file=sys.stderr)
+        print_note("".join(traceback.format_exception(problem)))
     if isinstance(problem, click.ClickException):
         message = problem.format_message()
         if isinstance(problem, click.UsageError) and problem.ctx is not None:

@@ -8,8 +8,11 @@ from typing import Any, Literal
 
 from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
 from rich.measure import Measurement
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
+
+from rbench.errors import visible
 
 Row = Mapping[str, Any]
 Style = Callable[[Row], str]
@@ -87,6 +90,17 @@ def fitted(name: str, rows: Sequence[tuple[str, Row]], columns: Sequence[Column]
             _listed(rows, columns),
         ]
     )
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A renderable whose texts cannot steer the terminal, whoever wrote them; its own styles stay."""
+
+    content: RenderableType
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for segment in console.render(self.content, options):
+            yield segment if segment.control else Segment(visible(segment.text), segment.style)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from rbench.reporting.layout import UNBOUNDED, Column, Row, Wrapped, fitted, shown
+from rbench.reporting.layout import UNBOUNDED, Column, Row, Visible, Wrapped, fitted, shown
 from rbench.reporting.notes import notes
 from rbench.reporting.numbers import (
     count,
@@ -47,7 +47,7 @@ def as_text(renderable: RenderableType) -> str:
     """A table as plain text, as wide as it needs to be."""
     console = Console(width=UNBOUNDED, color_system=None, force_terminal=False, highlight=False)
     with console.capture() as capture:
-        console.print(renderable)
+        console.print(Visible(renderable))
     return "\n".join(line.rstrip() for line in capture.get().splitlines()) + "\n"
 
 
@@ -55,7 +55,7 @@ def print_table(renderable: RenderableType) -> None:
     """Print a table to stdout: fitted to a terminal and in its colours, plain text elsewhere."""
     console = Console(highlight=False)
     if console.is_terminal:
-        console.print(renderable)
+        console.print(Visible(renderable))
     else:
         sys.stdout.write(as_text(renderable))
 
