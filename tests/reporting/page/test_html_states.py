@@ -241,6 +241,10 @@ def test_a_report_of_several_runs_needs_a_place(write_run: WriteRun, capsys: pyt
     first, second = str(write_run("a")), str(write_run("b"))
     assert main(["report", first, second, "--format", "html"]) == 2
     assert "-o PATH" in capsys.readouterr().err
+    folder = Path(first).parent / "folder"
+    folder.mkdir()
+    assert main(["report", first, second, "--format", "html", "--no-pictures", "-o", str(folder)]) == 0
+    assert (folder / "index.html").is_file()
     target = Path(first).parent / "both" / "page.html"
     assert main(["report", first, second, "--format", "html", "--no-pictures", "-o", str(target)]) == 0
     assert target.is_file()

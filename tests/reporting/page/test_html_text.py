@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from rbench.design import Dimension
 from rbench.reporting.figures.paper import write_figures
 from rbench.reporting.latex import latex_tables
 from rbench.reporting.printable import printable
-from rbench.results.manifest import AgentUsed, PartUsed
+from rbench.results.manifest import AgentUsed, Options, PartUsed
 
 WriteRun = Callable[..., Path]
 Build = Callable[..., Any]
@@ -118,6 +119,27 @@ def test_hostile_text_goes_into_figures_and_latex(write_run: WriteRun, reports: 
     lines = [line for line in latex_tables(found).splitlines() if not line.startswith("%")]
     assert "\\frac" not in "".join(lines)
     assert len(lines) == lines.index("\\end{table}", lines.index("\\label{tab:rbench-evidence}")) + 1
+
+
+def test_the_name_of_a_folder_is_text_too(write_run: WriteRun, page: Build) -> None:
+    name = "<img src=x onerror=1> & \"' `x` $(x) {{ 7*7 }}"
+    found = page(write_run(name, rule=lambda d, levels, c, repeat: ("failure", "why")))
+    assert found.all("img") == []
+    assert "49" not in found.text.split("Run facts")[1].split("state")[0]
+    assert name in found.text
+    commands = [text for _, text in found.all("code") if text.startswith("rbench replay")]
+    assert len(commands) == 24
+    for command in commands:
+        assert shlex.split(command)[2].endswith(f"/{name}")
+
+
+def test_no_key_gets_onto_the_page(write_run: WriteRun, page: Build) -> None:
+    options = Options(
+        {"api_key": "sk-canary-7Q"}, {"api_key": "sk-canary-7Q", "base_url": "https://u:sk-canary-7Q@x.org/v1"}
+    )
+    found = page(write_run(agent=AgentUsed("looker", "x/looker", "x", "1", options=options)))
+    assert "sk-canary-7Q" not in found.html
+    assert "[redacted]" in found.text
 
 
 def test_text_is_spelled_out_where_no_page_can_hold_it() -> None:

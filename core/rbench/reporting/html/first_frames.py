@@ -97,7 +97,7 @@ def _jpeg(pixels: Any) -> bytes:
     from PIL import Image
 
     picture = Image.fromarray(pixels)
-    for quality in (82, 70, 55, 40, 25, 10):
+    for quality in (88, 75, 60, 45, 30, 15, 5):
         buffer = io.BytesIO()
         picture.save(buffer, format="JPEG", quality=quality, optimize=True, progressive=True)
         if buffer.tell() < MOST_BYTES:
