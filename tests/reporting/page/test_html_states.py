@@ -34,7 +34,7 @@ def test_a_whole_clean_run_has_no_banner(write_run: WriteRun, page: Build) -> No
 def test_a_half_finished_run_says_so_at_the_top(write_run: WriteRun, page: Build) -> None:
     ((kind, text),) = banners(page(write_run(limit=20, state="interrupted")))
     assert kind == "warning"
-    assert text.startswith("not finished (interrupted). 28 of 48 episodes are missing.")
+    assert text.startswith("Not finished (interrupted). 28 of 48 episodes are missing.")
 
 
 def test_errors_are_said_in_red(write_run: WriteRun, page: Build) -> None:
@@ -64,7 +64,7 @@ def test_another_render_profile_is_named(write_run: WriteRun, page: Build) -> No
     assert banners(found) == [
         (
             "note",
-            "rendered with the profile fast, not with standard: what the agent saw differs, and so may its success.",
+            "Rendered with the profile fast, not with standard: what the agent saw differs, and so may its success.",
         )
     ]
     assert "render profile fast" in " ".join(found.text.split())
@@ -74,7 +74,7 @@ def test_a_privileged_agent_is_marked(write_run: WriteRun, page: Build) -> None:
     agent = AgentUsed("expert", "x/expert", "x", "1", privileged=True)
     ((kind, text),) = banners(page(write_run(agent=agent)))
     assert kind == "note"
-    assert text.startswith("privileged.")
+    assert text.startswith("Privileged.")
 
 
 def test_a_dimension_that_no_camera_shows_gets_no_other_verdict(write_run: WriteRun, page: Build) -> None:
