@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -60,6 +62,23 @@ def test_a_run_without_episodes_has_its_table_alone(write_run: WriteRun, reports
 def test_the_same_run_gives_the_same_bytes(report: RunReport, tmp_path: Path) -> None:
     first, second = write_figures([report], tmp_path / "a"), write_figures([report], tmp_path / "b")
     assert [path.read_bytes() for path in first] == [path.read_bytes() for path in second]
+
+
+def test_nothing_is_left_in_the_home_of_the_user(judged: Path, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("XDG_", "MPL"))}
+    arguments = ["report", str(judged), "--format", "figures", "-o", str(tmp_path / "figures")]
+    done = subprocess.run(
+        [sys.executable, "-m", "rbench", *arguments],
+        env={**environ, "HOME": str(home), "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    assert list(home.iterdir()) == []
+    assert not list(tmp_path.glob("rbench-matplotlib-*"))
 
 
 def test_without_matplotlib_one_line_says_how_to_get_it(

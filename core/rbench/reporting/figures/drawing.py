@@ -8,15 +8,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from rbench.errors import StartError
+from rbench.reporting.figures.library import load_matplotlib
 from rbench.reporting.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-HOW_TO_INSTALL = "pip install 'rbench[report]'"
 
 
 #: Characters of a label in a figure.
@@ -119,11 +117,9 @@ def drawing(width: float, height: float, theme: Theme, fitted: bool = True) -> I
     Raises:
         StartError: matplotlib is not installed.
     """
-    try:
-        import matplotlib
-        from matplotlib.figure import Figure
-    except ImportError as problem:
-        raise StartError(f"figures need matplotlib ({problem}). Install it: {HOW_TO_INSTALL}") from None
+    matplotlib = load_matplotlib()
+    from matplotlib.figure import Figure
+
     settings: dict[Any, Any] = {**matplotlib.rcParamsDefault, **_settings(theme)}
     with matplotlib.rc_context(settings), warnings.catch_warnings():
         # A glyph that the drawing font lacks is a box in a PDF; on the page the reader's own font draws it.
