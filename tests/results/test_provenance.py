@@ -46,8 +46,9 @@ def git(folder: Path, *arguments: str) -> str:
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 def test_a_working_copy_has_its_commit_and_whether_it_was_changed(
-    tmp_path: Path, working_copy: Callable[[dict[str, Any]], Path]
+    tmp_path: Path, working_copy: Callable[[dict[str, Any]], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.delenv("GIT_DIR", raising=False)  # set for the whole session once end-to-end tests have run
     clone = working_copy({"url": (tmp_path / "clone").as_uri(), "dir_info": {"editable": True}})
     clone.mkdir()
     git(clone, "init", "-q")
