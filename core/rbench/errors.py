@@ -126,12 +126,17 @@ def visible(text: str) -> str:
     )
 
 
+def message_of(problem: BaseException) -> str:
+    """What an exception says, also when reading it raises: exceptions of plugins and agents are their code too."""
+    try:
+        return str(problem)
+    except (Exception, SystemExit):
+        return "(its message cannot be read)"
+
+
 def one_line(problem: BaseException) -> str:
     """An exception as one printable line, `Type: message`, as a traceback would end."""
-    try:
-        message = str(problem)
-    except Exception:
-        message = "(its message cannot be read)"
+    message = message_of(problem)
     text = "".join(c if c.isprintable() else " " for c in f"{type(problem).__name__}: {message}")
     line = " ".join(text.split()).rstrip(":")
     return line if len(line) <= 500 else line[:497] + "..."

@@ -240,6 +240,16 @@ class EvilReason(Base):
         return Stop(Evil())
 
 
+class Unspeakable(Exception):
+    def __str__(self):
+        raise RuntimeError("no text")
+
+
+class RaisesTheUnspeakable(Base):
+    def act(self, observation):
+        raise Unspeakable
+
+
 class TextRows(Base):
     def act(self, observation):
         return JointPositions([["0.1"] * 8])

@@ -21,6 +21,7 @@ ERRORS = {
     "ReportsAnObject": "report()",
     "EvilRows": "no array",
     "EvilReason": "no text",
+    "RaisesTheUnspeakable": "Unspeakable: (its message cannot be read)",
     "TextRows": "real numbers",
     "WaypointsOfNothing": "tuple of Waypoint",
     "ReportsItself": "report()",

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rbench.errors import RbenchError, StartError, UsageError
+from rbench.errors import RbenchError, StartError, UsageError, one_line
 from rbench.interfaces.agent import Agent, AgentContext, AgentManifest
 from rbench.interfaces.vision import VisionModel
 from rbench.interfaces.wrapper import Wrapper
@@ -102,7 +102,7 @@ def close_agent(agent: Agent, name: str) -> None:
     try:
         agent.close()
     except (Exception, SystemExit) as problem:
-        logging.getLogger("rbench").warning("agent %r: close() raised %s: %s", name, type(problem).__name__, problem)
+        logging.getLogger("rbench").warning("agent %r: close() raised %s", name, one_line(problem))
 
 
 def resolve_agent(catalog: Catalog, description: RunDescription) -> ResolvedAgent:
@@ -159,8 +159,7 @@ def build_agent(parts: ResolvedAgent) -> Agent:
         raise
     except BaseException as problem:  # a constructor may raise anything, SystemExit too
         raise StartError(
-            f"agent {name!r} could not be made: {type(problem).__name__}: {problem};"
-            " run again with --debug for the traceback"
+            f"agent {name!r} could not be made: {one_line(problem)}; run again with --debug for the traceback"
         ) from problem
     check_manifest(agent, name)
     return agent

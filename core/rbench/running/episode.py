@@ -31,6 +31,8 @@ from rbench.errors import (
     SuiteError,
     UnstableSimulation,
     UsageError,
+    message_of,
+    one_line,
 )
 from rbench.interfaces.agent import Agent, AgentManifest, EpisodeStart
 from rbench.interfaces.world import Tick, World
@@ -319,7 +321,7 @@ class EpisodeRunner:
         except Exception as problem:  # a report may be anything, also one that contains itself
             message = (
                 f"agent {self.agent_name!r}: report() must return plain data and timing() seconds by name;"
-                f" {type(problem).__name__}: {problem}"
+                f" {one_line(problem)}"
             )
         if outcome in ("success", "failure"):
             return {}, message, "agent_error", "agent_error"
@@ -337,7 +339,7 @@ def hash_frame(image: npt.NDArray[np.uint8]) -> str:
 
 def _text(problem: BaseException) -> str:
     """One line: the message, with the type in front unless it is one of rbench's own errors."""
-    message = " ".join(str(problem).split())
+    message = " ".join(message_of(problem).split())
     if not isinstance(problem, (AgentError, InfrastructureError, UnstableSimulation)):
         message = f"{type(problem).__name__}: {message}" if message else type(problem).__name__
     return message

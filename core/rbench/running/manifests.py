@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, get_args
 
-from rbench.errors import RbenchError, UsageError
+from rbench.errors import RbenchError, UsageError, one_line
 from rbench.interfaces.agent import ActionKind, Agent, AgentManifest, TaskKind
 from rbench.observation import CameraRequest, Channel
 
@@ -24,7 +24,7 @@ def check_manifest(agent: Any, name: str) -> None:
         raise
     except Exception as problem:
         raise UsageError(
-            f"agent {name!r}: its manifest raised {type(problem).__name__}: {problem}; return an AgentManifest"
+            f"agent {name!r}: its manifest raised {one_line(problem)}; return an AgentManifest"
         ) from problem
     if not isinstance(manifest, AgentManifest):
         raise UsageError(f"agent {name!r}: its manifest is {type(manifest).__name__}; return an AgentManifest")
