@@ -49,22 +49,29 @@ def run_processes(job: Job, suite: Suite, episodes: Iterator[Episode], workers: 
     Raises:
         StartError: workers cannot start. StoppedEarly: they cannot go on.
     """
-    pool = _Pool(job, suite, episodes, workers)
+    pool = WorkerPool(job, suite, workers)
     try:
-        yield from pool.results()
-        end(pool.workers)
+        yield from pool.run(episodes)
+        pool.end()
     finally:
-        stop(pool.workers)
+        pool.stop()
 
 
-class _Pool:
-    def __init__(self, job: Job, suite: Suite, episodes: Iterator[Episode], size: int) -> None:
+class WorkerPool:
+    """Worker processes on this machine, and what becomes of episodes whose worker is lost.
+
+    Attributes:
+        workers: the processes that there are now.
+    """
+
+    def __init__(self, job: Job, suite: Suite, size: int) -> None:
+        """A pool of at most `size` workers, each started when there is an episode for it."""
         self.workers: list[WorkerProcess] = []
         self._job = job
         self._message: Message = to_plain(job)
         self._suite = suite
         self._manager = RecursiveVariantTaskManager(suite)
-        self._episodes = episodes
+        self._episodes: Iterator[Episode] = iter(())
         self._size = size
         # Chosen once, here: the search starts a process of its own.
         gl = importlib.import_module("rbench.simulation.gl")
@@ -74,8 +81,9 @@ class _Pool:
         self._failed_starts = 0
         self._any_finished = False
 
-    def results(self) -> Iterator[Finished]:
-        """Hand out episodes until all are finished."""
+    def run(self, episodes: Iterator[Episode]) -> Iterator[Finished]:
+        """Hand out episodes until all are finished. The workers stay, for more."""
+        self._episodes = episodes
         self._hand_out()
         while any(worker.given for worker in self.workers):
             readable = wait([worker.connection for worker in self.workers], _PULSE)
@@ -83,6 +91,14 @@ class _Pool:
                 if worker.connection in readable or not worker.alive:
                     yield from self._attend(worker)
             self._hand_out()
+
+    def end(self) -> None:
+        """Let the workers close their agents and end."""
+        end(self.workers)
+
+    def stop(self) -> None:
+        """End the workers, whatever they do."""
+        stop(self.workers)
 
     def _attend(self, worker: WorkerProcess) -> Iterator[Finished]:
         # Asked before reading: what a worker sent before it died is then there to be read.
