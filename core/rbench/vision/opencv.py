@@ -12,11 +12,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 from pydantic import BaseModel, ConfigDict, Field
 
 from rbench.errors import UsageError
 from rbench.interfaces.vision import Question, Reply, Usage, VisionModel
 from rbench.vision.questions import Box, PickAndPlace
+from rbench.vision.scene_objects import SceneObjects
 
 if TYPE_CHECKING:
     from rbench.vision.classical.tabletop import Sighting, Tabletop
@@ -55,13 +57,20 @@ class OpenCv(VisionModel):
 
         # One thread: workers share the machine's cores among themselves.
         cv2.setNumThreads(1)
-        return Reply(answer(look(question.images[0], self.options.contrast)), usage=Usage(model="opencv"))
+        image = question.images[0]
+        return Reply(answer(image, look(image, self.options.contrast)), usage=Usage(model="opencv"))
 
 
-def _pick_and_place(seen: Tabletop) -> PickAndPlace:
+def _pick_and_place(image: npt.NDArray[np.uint8], seen: Tabletop) -> PickAndPlace:
     return PickAndPlace(
         start="small solid", start_xyxy=_box(seen.solid), end="open yellow box", end_xyxy=_box(seen.box)
     )
+
+
+def _scene_objects(image: npt.NDArray[np.uint8], seen: Tabletop) -> SceneObjects:
+    from rbench.vision.classical.attributes import scene_objects
+
+    return scene_objects(image, seen)
 
 
 def _box(sighting: Sighting | None) -> Box | None:
@@ -72,4 +81,7 @@ def _box(sighting: Sighting | None) -> Box | None:
 
 
 #: What the model can answer, and how each answer is made from what it saw.
-ANSWERS: dict[type[BaseModel], Callable[[Tabletop], BaseModel]] = {PickAndPlace: _pick_and_place}
+ANSWERS: dict[type[BaseModel], Callable[[npt.NDArray[np.uint8], Tabletop], BaseModel]] = {
+    PickAndPlace: _pick_and_place,
+    SceneObjects: _scene_objects,
+}
