@@ -7,7 +7,11 @@ from __future__ import annotations
 
 import json
 import struct
-from typing import Any
+import traceback
+from typing import Any, NoReturn
+
+import rbench.errors
+from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
 
 _LENGTHS = struct.Struct("!II")
 
@@ -38,3 +42,26 @@ class Unpacker:
             complete.append((json.loads(self._buffer[_LENGTHS.size : middle]), bytes(self._buffer[middle:end])))
             del self._buffer[:end]
         return complete
+
+
+def failure(problem: Exception) -> Message:
+    """An error that ends the run, as the process that leads the run raises it again."""
+    trace = "".join(traceback.format_exception(problem))
+    return {"failure": type(problem).__name__, "message": str(problem), "traceback": trace}
+
+
+def raise_failure(message: Message) -> NoReturn:
+    """Raise here what ended a worker: it would end them all.
+
+    Raises:
+        UsageError, StartError, StoppedEarly: as there; anything else is a StartError.
+    """
+    kind = getattr(rbench.errors, message["failure"], None)
+    if isinstance(kind, type) and issubclass(kind, (UsageError, StartError, StoppedEarly)):
+        problem: RbenchError = kind(message["message"])
+    else:
+        problem = StartError(
+            f"a worker failed: {message['failure']}: {message['message']}; run again with --debug for the traceback"
+        )
+    problem.add_note(message["traceback"])
+    raise problem
