@@ -22,6 +22,7 @@ SELECTION_VARIABLE = "RBENCH_PLUGINS"
 FIRST_PARTY = (
     "rbench",
     "rbench-agent-scripted",
+    "rbench-agent-sgl",
     "rbench-agent-simple",
     "rbench-factor-appearance",
     "rbench-factor-context",
