@@ -17,6 +17,12 @@ def rbench_suites() -> Iterable[SuiteContribution]:
         target="rbench.suites:roboview-bias.toml",
         verified="The design reproduces the paper's instance and episode counts.",
     )
+    yield SuiteContribution(
+        name="roboview-bias-sgl",
+        summary="Does grounding instructions make an agent less biased: 1,173 instances of colour and instruction.",
+        target="rbench.suites:roboview-bias-sgl.toml",
+        verified="Agent simple with and without the wrapper sgl, vision model opencv, preset quick.",
+    )
 
 
 @hookimpl
