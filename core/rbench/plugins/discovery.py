@@ -21,6 +21,7 @@ SELECTION_VARIABLE = "RBENCH_PLUGINS"
 #: Distributions that are developed with rbench; only a `-name` in RBENCH_PLUGINS blocks them. Names, never imports.
 FIRST_PARTY = (
     "rbench",
+    "rbench-agent-moka",
     "rbench-agent-scripted",
     "rbench-agent-sgl",
     "rbench-agent-simple",

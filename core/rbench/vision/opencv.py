@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rbench.errors import UsageError
 from rbench.interfaces.vision import Question, Reply, Usage, VisionModel
+from rbench.vision.manipulation import ManipulationPlan, MarkedMotion
 from rbench.vision.questions import Box, PickAndPlace
 from rbench.vision.scene_objects import SceneObjects
 
@@ -73,6 +74,18 @@ def _scene_objects(image: npt.NDArray[np.uint8], seen: Tabletop) -> SceneObjects
     return scene_objects(image, seen)
 
 
+def _plan(image: npt.NDArray[np.uint8], seen: Tabletop) -> ManipulationPlan:
+    from rbench.vision.classical.planning import move_into_box
+
+    return move_into_box()
+
+
+def _motion(image: npt.NDArray[np.uint8], seen: Tabletop) -> MarkedMotion:
+    from rbench.vision.classical.planning import from_middle_to_middle
+
+    return from_middle_to_middle(seen)
+
+
 def _box(sighting: Sighting | None) -> Box | None:
     if sighting is None:
         return None
@@ -84,4 +97,6 @@ def _box(sighting: Sighting | None) -> Box | None:
 ANSWERS: dict[type[BaseModel], Callable[[npt.NDArray[np.uint8], Tabletop], BaseModel]] = {
     PickAndPlace: _pick_and_place,
     SceneObjects: _scene_objects,
+    ManipulationPlan: _plan,
+    MarkedMotion: _motion,
 }

@@ -1,0 +1,1 @@
+"""MOKA: a vision model plans, chooses keypoints among marks, and a phase policy moves."""

@@ -1,0 +1,83 @@
+"""The perception backends by name. They are imported when they are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rbench.errors import StartError
+
+if TYPE_CHECKING:
+    from rbench_agent_moka.perception import Detector, Segmenter, Settings
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A backend: the targets `module:class` of its detector and its segmenter, None where it has none."""
+
+    name: str
+    detector: str | None
+    segmenter: str | None
+    automatic: bool = True
+
+
+#: In the order in which `auto` tries them. The last automatic one needs nothing.
+BACKENDS = (
+    Listed(
+        "opencv",
+        "rbench_agent_moka.backends.opencv:OpenCvDetector",
+        "rbench_agent_moka.backends.opencv:OpenCvSegmenter",
+    ),
+    Listed(
+        "ground-truth",
+        "rbench_agent_moka.backends.ground_truth:TrueDetector",
+        "rbench_agent_moka.backends.ground_truth:TrueSegmenter",
+        automatic=False,
+    ),
+)
+
+
+def detectors() -> tuple[str, ...]:
+    """Names of the detectors."""
+    return tuple(b.name for b in BACKENDS if b.detector)
+
+
+def segmenters() -> tuple[str, ...]:
+    """Names of the segmenters."""
+    return tuple(b.name for b in BACKENDS if b.segmenter)
+
+
+@cache
+def detector(name: str, settings: Settings) -> tuple[str, Detector]:
+    """The detector of that name, or with `auto` the first that can be used here; its name too. Made once a process.
+
+    Raises:
+        StartError: it cannot be used here; says why and what to do.
+    """
+    chosen, cls = _choose({b.name: b.detector for b in BACKENDS if b.detector}, name, settings)
+    return chosen, cls(settings)
+
+
+@cache
+def segmenter(name: str, settings: Settings) -> tuple[str, Segmenter]:
+    """As `detector`, for segmenters."""
+    chosen, cls = _choose({b.name: b.segmenter for b in BACKENDS if b.segmenter}, name, settings)
+    return chosen, cls(settings)
+
+
+def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str, Any]:
+    if name != "auto":
+        cls = _load(targets[name])
+        why = cls.missing(settings)
+        if why is not None:
+            raise StartError(f"agent 'moka': {name} cannot be used here: {why}")
+        return name, cls
+    usable = ((b.name, _load(targets[b.name])) for b in BACKENDS if b.automatic and b.name in targets)
+    return next((found, cls) for found, cls in usable if cls.missing(settings) is None)
+
+
+def _load(target: str) -> Any:
+    module, _, attribute = target.partition(":")
+    return getattr(import_module(module), attribute)
