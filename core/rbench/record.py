@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
+import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from math import prod
 from typing import Any, Literal
 
 import numpy as np
@@ -139,22 +139,24 @@ class Trajectory:
     contacts: npt.NDArray[np.bool_]
 
     def to_bytes(self) -> bytes:
-        """The trajectory as a compressed numpy archive (no pickled objects)."""
-        buffer = io.BytesIO()
-        arrays: dict[str, npt.NDArray[Any]] = {
-            "control_rate": np.array(self.control_rate),
-            "time": self.time,
-            "joint_positions": self.joint_positions,
-            "joint_velocities": self.joint_velocities,
-            "gripper": self.gripper,
-            "end_effector": self.end_effector,
-            "commands": self.commands,
-            "contact_pairs": np.array(self.contact_pairs, dtype=np.str_),
-            "contacts": self.contacts,
+        """The trajectory as compressed bytes: one line of JSON that lists the arrays, then their numbers.
+
+        Not a numpy archive: a zip file of a dozen short arrays takes five times as long to write.
+        """
+        arrays = dict(self._arrays())
+        header = {
+            "control_rate": self.control_rate,
+            "contact_pairs": self.contact_pairs,
+            "arrays": [[name, array.dtype.str, array.shape] for name, array in arrays.items()],
         }
-        arrays.update({f"body:{name}": poses for name, poses in self.bodies.items()})
-        np.savez_compressed(buffer, **arrays)  # type: ignore[arg-type]
-        return buffer.getvalue()
+        parts = [json.dumps(header).encode(), b"\n", *(array.tobytes() for array in arrays.values())]
+        return _MAGIC + zlib.compress(b"".join(parts), level=1)  # more effort gains one percent
+
+    def _arrays(self) -> Iterator[tuple[str, npt.NDArray[Any]]]:
+        for name in _ARRAYS:
+            yield name, getattr(self, name)
+        for name, poses in self.bodies.items():
+            yield f"body:{name}", poses
 
     @staticmethod
     def from_bytes(blob: bytes) -> Trajectory:
@@ -164,18 +166,50 @@ class Trajectory:
             ValueError: the blob is not a trajectory.
         """
         try:
-            with np.load(io.BytesIO(blob), allow_pickle=False) as arrays:
-                return Trajectory(
-                    control_rate=int(arrays["control_rate"]),
-                    time=arrays["time"],
-                    joint_positions=arrays["joint_positions"],
-                    joint_velocities=arrays["joint_velocities"],
-                    gripper=arrays["gripper"],
-                    end_effector=arrays["end_effector"],
-                    commands=arrays["commands"],
-                    bodies={n.removeprefix("body:"): arrays[n] for n in arrays.files if n.startswith("body:")},
-                    contact_pairs=tuple(str(p) for p in arrays["contact_pairs"]),
-                    contacts=arrays["contacts"],
-                )
-        except (OSError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as problem:
+            header, arrays = _unpacked(blob)
+            return Trajectory(
+                control_rate=int(header["control_rate"]),
+                contact_pairs=tuple(str(pair) for pair in header["contact_pairs"]),
+                bodies={n.removeprefix("body:"): arrays[n] for n in arrays if n.startswith("body:")},
+                **{name: arrays[name] for name in _ARRAYS},
+            )
+        except (KeyError, TypeError, ValueError, RecursionError, zlib.error) as problem:
             raise ValueError(f"not a trajectory: {problem}") from problem
+
+
+#: What a trajectory's bytes begin with; the number counts changes of the form.
+_MAGIC = b"rbench trajectory 1\n"
+#: Nothing longer was ever written: a damaged or hostile blob must not fill the memory.
+_LONGEST = 1 << 30
+_ARRAYS = (
+    "time",
+    "joint_positions",
+    "joint_velocities",
+    "gripper",
+    "end_effector",
+    "commands",
+    "contacts",
+)
+_DTYPES = ("<f8", "<f4", "|b1")
+
+
+def _unpacked(blob: bytes) -> tuple[dict[str, Any], dict[str, npt.NDArray[Any]]]:
+    """The header and the arrays of a trajectory's bytes."""
+    if not blob.startswith(_MAGIC):
+        raise ValueError("it does not begin like one")
+    reader = zlib.decompressobj()
+    content = reader.decompress(blob[len(_MAGIC) :], _LONGEST)
+    if not reader.eof:
+        raise ValueError("it is cut off or too long")
+    line, _, numbers = content.partition(b"\n")
+    header = json.loads(line)
+    arrays, start = {}, 0
+    for name, dtype, shape in header["arrays"]:
+        if dtype not in _DTYPES:
+            raise ValueError(f"array {name!r} holds {dtype!r}")
+        kind = np.dtype(dtype)
+        end = start + kind.itemsize * prod(shape)
+        # A copy: an array of its own can be written to, as one that was recorded.
+        arrays[name] = np.frombuffer(numbers[start:end], kind).reshape(shape).copy()
+        start = end
+    return header, arrays

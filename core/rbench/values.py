@@ -55,8 +55,44 @@ def from_plain(cls: type[T], data: Any) -> T:
 
 def content_hash(value: Any) -> str:
     """SHA-256 (hex) of the canonical JSON of a value; equal values have equal hashes."""
-    text = json.dumps(to_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return hashlib.sha256(_canonical(value).encode()).hexdigest()
+
+
+def content_hash_by_parts(value: Any, known: KnownTexts) -> str:
+    """`content_hash` of a dataclass whose parts were mostly there before.
+
+    Args:
+        known: texts of frozen values inside it; kept from call to call.
+    """
+    fields = sorted(dataclasses.fields(value), key=lambda f: f.name)
+    text = ",".join(f"{json.dumps(f.name)}:{known.text(getattr(value, f.name))}" for f in fields)
+    return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
+
+
+class KnownTexts:
+    """The canonical JSON of frozen values, by identity: equal ones need not have equal texts (1 and 1.0)."""
+
+    def __init__(self, size: int = 256) -> None:
+        self._size = size
+        self._texts: dict[int, tuple[Any, str]] = {}
+
+    def text(self, value: Any) -> str:
+        """The canonical JSON of a frozen dataclass, a tuple of them, or any other value."""
+        if isinstance(value, tuple):
+            return f"[{','.join(self.text(item) for item in value)}]"
+        if not dataclasses.is_dataclass(value):
+            return _canonical(value)
+        found = self._texts.get(id(value))
+        if found is None:
+            if len(self._texts) >= self._size:
+                self._texts.clear()
+            # The value is kept with its text, so that no other can take its identity.
+            found = self._texts[id(value)] = (value, _canonical(value))
+        return found[1]
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(to_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
 
 
 @cache

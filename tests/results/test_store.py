@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sqlite3
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -218,3 +220,20 @@ def test_identical_records_differ_in_timing_only_after_a_round_trip(store: Episo
     store.append(record(0), b"")
     back = store.record("color/red/position-p2#0")
     assert identical(back, replace(record(0), timing={"act": 9.0}))
+
+
+@pytest.mark.parametrize("change", ["short", "dtype", "shape", "name", "empty", "deep"])
+def test_a_trajectory_that_says_what_is_not_so_is_refused(recording: Callable[..., bytes], change: str) -> None:
+    magic, _, packed = recording(3).partition(b"\n")
+    line, _, numbers = zlib.decompress(packed).partition(b"\n")
+    header = json.loads(line)
+    if change == "dtype":
+        header["arrays"][0][1] = "|O"
+    elif change == "shape":
+        header["arrays"][0][2] = [10**9]
+    elif change == "name":
+        header["arrays"][0][0] = "times"
+    line = {"empty": b"[]", "deep": b"[" * 100_000}.get(change, json.dumps(header).encode())
+    content = zlib.compress(line + b"\n" + numbers)
+    with pytest.raises(ValueError, match="not a trajectory"):
+        Trajectory.from_bytes(magic + b"\n" + (content[:-9] if change == "short" else content))

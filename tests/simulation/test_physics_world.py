@@ -158,8 +158,12 @@ def test_two_processes_reach_the_same_state() -> None:
 def test_only_a_privileged_observation_holds_ground_truth(started: MujocoWorld) -> None:
     truth = started.observe(privileged=True).ground_truth.state
     assert truth.contacts == started.state().contacts
-    truth.bodies["geometry"].position[:] = 9.0  # a copy: what an agent does with it reaches nobody
+    with pytest.raises(ValueError, match="read-only"):
+        truth.bodies["geometry"].position[:] = 9.0
+    truth.bodies.clear()  # a copy: what an agent does with it reaches nobody
+    truth.floors.clear()
     assert started.state().bodies["geometry"].position[2] < 1.0
+    assert started.state().floors
     with pytest.raises(AttributeError, match="privileged"):
         _ = started.observe().ground_truth
 

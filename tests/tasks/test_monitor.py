@@ -23,7 +23,7 @@ def watched(task: Task, states: Iterable[WorldState]) -> TaskMonitor:
     """A monitor after states at 20 Hz; the first is the reset."""
     monitor = TaskMonitor(task)
     for i, state in enumerate(states):
-        monitor.update(replace(state, time=0.05 * i))
+        monitor.update(state._replace(time=0.05 * i))
     return monitor
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -17,8 +16,7 @@ from rbench.scene import SceneDescription, Setup
 from rbench.world_state import WorldState
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tick:
+class Tick(NamedTuple):
     """One control tick.
 
     Attributes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from rbench.geometry import Array
 from rbench.interfaces.world import Tick
@@ -32,26 +33,38 @@ class TrajectoryRecorder:
         """The recording; row 0 is the state at reset."""
         states = self._states
         robots = [s.robot for s in states]
-        single = np.float32
-        pairs = sorted(set().union(*(s.contacts for s in states)))
-        contacts = np.array([[pair in s.contacts for pair in pairs] for s in states], dtype=np.bool_)
+        pairs, contacts = self._contacts()
         return Trajectory(
             control_rate=self._control_rate,
             time=np.array([s.time for s in states]),
-            joint_positions=np.array([r.joint_positions for r in robots], dtype=single),
-            joint_velocities=np.array([r.joint_velocities for r in robots], dtype=single),
-            gripper=np.array([r.gripper for r in robots], dtype=single),
-            end_effector=np.array(
-                [np.concatenate([r.end_effector_position, r.end_effector_quaternion]) for r in robots], dtype=single
-            ),
+            joint_positions=_rows([r.joint_positions for r in robots], len(robots)),
+            joint_velocities=_rows([r.joint_velocities for r in robots], len(robots)),
+            gripper=np.array([r.gripper for r in robots], dtype=np.float32),
+            end_effector=_poses([(r.end_effector_position, r.end_effector_quaternion) for r in robots]),
             commands=np.array(self._commands, dtype=np.float64).reshape(len(self._commands), 8),
             bodies={
-                name: np.array(
-                    [np.concatenate([s.bodies[name].position, s.bodies[name].quaternion]) for s in states],
-                    dtype=single,
-                )
+                name: _poses([(s.bodies[name].position, s.bodies[name].quaternion) for s in states])
                 for name in states[0].bodies
             },
             contact_pairs=tuple("|".join(pair) for pair in pairs),
-            contacts=contacts.reshape(len(states), len(pairs)),
+            contacts=contacts,
         )
+
+    def _contacts(self) -> tuple[list[tuple[str, str]], npt.NDArray[np.bool_]]:
+        """Every pair that ever touched, and (n, pairs) when; most moments have the contacts of the one before."""
+        different = list(dict.fromkeys(s.contacts for s in self._states))
+        pairs = sorted(frozenset().union(*different))
+        table = np.array([[pair in contacts for pair in pairs] for contacts in different], dtype=np.bool_)
+        number = {contacts: i for i, contacts in enumerate(different)}
+        table = table.reshape(len(different), len(pairs))
+        return pairs, table[[number[s.contacts] for s in self._states]]
+
+
+def _rows(parts: list[Array], rows: int) -> npt.NDArray[np.float32]:
+    """Short arrays one after the other as a table of so many rows; `np.array` takes several times as long."""
+    return np.concatenate(parts).reshape(rows, -1).astype(np.float32)
+
+
+def _poses(poses: list[tuple[Array, Array]]) -> npt.NDArray[np.float32]:
+    """(n, 7) out of n positions (3,) and quaternions (4,)."""
+    return _rows([part for pose in poses for part in pose], len(poses))

@@ -77,8 +77,10 @@ class CommandLimits:
     def towards(self, joints: Array, gripper: float, last: Array) -> Array:
         """The command on the straight joint path towards a target, slowed down as a whole to the speed limits."""
         delta = joints - last[:JOINTS]
-        ratio = float(np.max(np.abs(delta) / self.step[:JOINTS]))
-        command = np.append(last[:JOINTS] + delta / max(ratio, 1.0), gripper)
+        ratio = float((np.abs(delta) / self.step[:JOINTS]).max())
+        command = np.empty(JOINTS + 1)
+        command[:JOINTS] = last[:JOINTS] + delta / max(ratio, 1.0)
+        command[JOINTS] = gripper
         return _between(command, self.lower, self.upper)
 
 
@@ -120,7 +122,7 @@ class WaypointMotion:
 
     def _arrived(self, robot: RobotState) -> bool:
         offset = robot.end_effector_position - self._position
-        if float(offset @ offset) > REACHED[0] ** 2:
+        if float(offset.dot(offset)) > REACHED[0] ** 2:
             return False
         if quaternion_distance(robot.end_effector_quaternion, self._quaternion) > REACHED[1]:
             return False

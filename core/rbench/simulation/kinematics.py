@@ -20,13 +20,14 @@ DAMPING = 0.02
 RADIAN = 0.25
 #: Longest joint step (rad) of one iteration; far from the goal the linearisation holds no farther.
 STEP = 0.2
-#: Pull of the rest posture per iteration.
-POSTURE_GAIN = 0.05
+#: Pull of the rest posture, in the first iteration only: pulled at in each, the answer would never settle.
+POSTURE_GAIN = 0.1
 #: Residual position (m) and orientation (rad) at which the iteration stops.
 PRECISION = (1e-4, 1e-3)
 ITERATIONS = 8
 _WEIGHTS = np.array([1.0, 1.0, 1.0, RADIAN, RADIAN, RADIAN])
 _DAMPING_SQUARED = DAMPING**2 * np.eye(6)
+_NO_PULL = np.zeros(7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,29 +66,30 @@ class ArmKinematics:
         """
         joints = np.minimum(np.maximum(start, self._lower), self._upper)
         goal_quaternion = np.asarray(quaternion, dtype=np.float64)
-        error = self._error
-        for _ in range(ITERATIONS):
+        error, move, turn = self._error, self._error[:3], self._error[3:]
+        for iteration in range(ITERATIONS):
             self._place(joints)
-            np.subtract(position, self._tip, out=error[:3])
+            np.subtract(position, self._tip, out=move)
             # mju_subQuat gives the rotation in the current hand frame; the Jacobian speaks of the base frame.
             mujoco.mju_subQuat(self._turn, goal_quaternion, self._quaternion)
-            mujoco.mju_rotVecQuat(error[3:], self._turn, self._quaternion)
-            if error[:3] @ error[:3] < PRECISION[0] ** 2 and error[3:] @ error[3:] < PRECISION[1] ** 2:
+            mujoco.mju_rotVecQuat(turn, self._turn, self._quaternion)
+            if move.dot(move) < PRECISION[0] ** 2 and turn.dot(turn) < PRECISION[1] ** 2:
                 break
             mujoco.mj_comPos(self._model, self._data)
             mujoco.mj_jacSite(self._model, self._data, self._jacobian[:3], self._jacobian[3:], self._site)
-            joints = np.minimum(np.maximum(joints + self._step(error, rest - joints), self._lower), self._upper)
+            pull = POSTURE_GAIN * (rest - joints) if iteration == 0 else _NO_PULL
+            joints = np.minimum(np.maximum(joints + self._step(error, pull), self._lower), self._upper)
         return np.asarray(joints)
 
-    def _step(self, error: Array, to_rest: Array) -> Array:
-        """J+ e + g (1 - J+ J) r for the damped pseudo-inverse J+ and the way to the rest posture r, in one solution."""
+    def _step(self, error: Array, pull: Array) -> Array:
+        """J+ e + (1 - J+ J) r for the damped pseudo-inverse J+ and the pull r of the rest posture, in one solution."""
         jacobian = self._jacobian
         jacobian *= _WEIGHTS[:, None]
-        square = jacobian @ jacobian.T + _DAMPING_SQUARED
+        square = jacobian.dot(jacobian.T) + _DAMPING_SQUARED
         mujoco.mju_cholFactor(square, 0.0)
-        mujoco.mju_cholSolve(self._solved, square, _WEIGHTS * error - POSTURE_GAIN * (jacobian @ to_rest))
-        step = self._solved @ jacobian + POSTURE_GAIN * to_rest
-        length = float(step @ step) ** 0.5
+        mujoco.mju_cholSolve(self._solved, square, _WEIGHTS * error - jacobian.dot(pull))
+        step = self._solved.dot(jacobian) + pull
+        length = float(step.dot(step)) ** 0.5
         return np.asarray(step * (STEP / max(length, STEP)))
 
     def _place(self, joints: Array) -> None:

@@ -1,8 +1,13 @@
-"""The value `WorldState` out of MuJoCo's arrays, at every control tick, and what tells that a simulation diverged."""
+"""The value `WorldState` out of MuJoCo's arrays, at every control tick, and what tells that a simulation diverged.
+
+A tick of physics leaves nothing of Python in the processor's caches, so few and plain calls count: `dot` takes half as
+long as `@` on short arrays.
+"""
 
 from __future__ import annotations
 
 import mujoco
+import numpy as np
 
 from rbench.errors import UnstableSimulation
 from rbench.geometry import Array, Pose, Vec3, rotation_matrix
@@ -40,16 +45,15 @@ class StateReader:
         self._seen_contacts: dict[bytes, _Contacts] = {}
 
     def read(self, time: float) -> WorldState:
-        """The present state; positions that depend on kinematics must be up to date."""
-        qpos, qvel = self._qpos.copy(), self._qvel.copy()
-        qpos.flags.writeable = qvel.flags.writeable = False
+        """The present state, which shares nothing with one read before; kinematics must be up to date."""
+        qpos, qvel = np.frombuffer(self._qpos.tobytes()), np.frombuffer(self._qvel.tobytes())  # read-only copies
         bodies = {
-            name: BodyState(qpos[position], qpos[quaternion], qvel[linear], rotation @ qvel[angular])
+            name: BodyState(qpos[position], qpos[quaternion], qvel[linear], rotation.dot(qvel[angular]))
             for name, position, quaternion, linear, angular, rotation in self._bodies
         }
         position, orientation = self._end_effector()
         robot = RobotState(qpos[:7], qvel[:7], position, orientation, gripper_of(qpos[7], qpos[8]))
-        return WorldState(time, robot, bodies, self._contacts(), self._cavities, self._floors)
+        return WorldState(time, robot, bodies, self._contacts(), self._cavities.copy(), self._floors.copy())
 
     def check(self) -> None:
         """Notice that the simulation diverged.
@@ -57,7 +61,7 @@ class StateReader:
         Raises:
             UnstableSimulation: MuJoCo warned, or a number is not finite or absurdly large; it names which.
         """
-        speed = float(self._qvel @ self._qvel)
+        speed = float(self._qvel.dot(self._qvel))
         # Written so that NaN fails, too; with a finite velocity the position is finite. Bytes compare fastest.
         if speed < RUNAWAY**2 and self._warnings.tobytes() == self._no_warnings:
             return

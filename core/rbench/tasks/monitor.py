@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from rbench.record import Event
-from rbench.tasks.predicates import grasped, in_box, released
-from rbench.tasks.task import Task
+from rbench.tasks.predicates import PREDICATES, grasped, in_box, released
+from rbench.tasks.task import Condition, Task
 from rbench.world_state import WorldState
 
 #: Simulated times are sums of steps; two that should be equal differ by less than this (s).
@@ -33,7 +35,8 @@ class TaskMonitor:
         self._task = task
         self._containers = {name: task.containers_of(name) for name in task.objects}
         self._holding: set[str] = set()
-        self._open = list(task.subtasks)
+        self._open = [(subtask.name, _test(subtask.when)) for subtask in task.subtasks]
+        self._goal = _test(task.goal)
         self._holds_since: float | None = None
         self._started = False
         self.goal_holds = False
@@ -70,12 +73,13 @@ class TaskMonitor:
 
     def _watch_subtasks(self, state: WorldState) -> None:
         for subtask in tuple(self._open):
-            if all(condition.holds(state) for condition in subtask.when):
+            name, reached = subtask
+            if reached(state):
                 self._open.remove(subtask)
-                self._happened(state, "subtask_reached", subtask.name)
+                self._happened(state, "subtask_reached", name)
 
     def _watch_goal(self, state: WorldState) -> None:
-        self.goal_holds = all(condition.holds(state) for condition in self._task.goal)
+        self.goal_holds = self._goal(state)
         if not self._started:
             self.held_at_reset = self.goal_holds
         if not self.goal_holds:
@@ -89,3 +93,13 @@ class TaskMonitor:
 
     def _happened(self, state: WorldState, name: str, detail: str = "") -> None:
         self.events.append(Event(state.time, name, detail))
+
+
+def _test(conditions: Sequence[Condition]) -> Callable[[WorldState], bool]:
+    """Whether all conditions hold, looked up once: this is asked at every tick."""
+    predicates = [(PREDICATES[c.predicate].function, dict(c.arguments)) for c in conditions]
+
+    def holds(state: WorldState) -> bool:
+        return all(predicate(state, **arguments) for predicate, arguments in predicates)
+
+    return holds
