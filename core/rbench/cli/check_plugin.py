@@ -48,6 +48,8 @@ WIDTH, INDENT = 118, " " * 9
 @click.option(
     "--world", type=click.Choice(["auto", "fake"]), default="auto", show_default=True, help="fake: nothing is drawn."
 )
+@click.option("--scene", metavar="NAME", default="tabletop", show_default=True, help="A factor: what it is applied to.")
+@click.option("--baseline", metavar="LEVEL", help="A factor: the level that shows what the scene shows.")
 @click.option("--list", "only_list", is_flag=True, help="List the checks and what each wants; run none.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
@@ -62,6 +64,8 @@ def command(
     time_limit: float,
     slow: Any,
     world: Any,
+    scene: str,
+    baseline: str | None,
     only_list: bool,
     as_json: bool,
 ) -> int:
@@ -76,7 +80,13 @@ def command(
         _print_checks(checks, as_json)
         return 0
     expectations = Expectations(
-        competent=competent, time_limit=time_limit, slow=slow, world=world, changes=changes or None
+        competent=competent,
+        time_limit=time_limit,
+        slow=slow,
+        world=world,
+        changes=changes or None,
+        scene=scene,
+        baseline=baseline,
     )
     tested = subject(
         kind,

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rbench.testing.checks import Check, CheckFailed, Result, run_checks
     from rbench.testing.fake_world import FakeWorld
     from rbench.testing.playing import Played, play
-    from rbench.testing.pytest_support import BoundCheck, agent_checks, wrapper_checks
+    from rbench.testing.pytest_support import BoundCheck, agent_checks, factor_checks, metric_checks, wrapper_checks
     from rbench.testing.scenarios import Scenario, baselines, scenario
 
 _HOMES = {
@@ -32,6 +32,8 @@ _HOMES = {
     "Scenario": "scenarios",
     "agent_checks": "pytest_support",
     "baselines": "scenarios",
+    "factor_checks": "pytest_support",
+    "metric_checks": "pytest_support",
     "play": "playing",
     "run_checks": "checks",
     "scenario": "scenarios",
@@ -48,6 +50,8 @@ __all__ = [
     "Scenario",
     "agent_checks",
     "baselines",
+    "factor_checks",
+    "metric_checks",
     "play",
     "run_checks",
     "scenario",

@@ -64,7 +64,7 @@ def own_randomness(subject: AgentSubject) -> None:
     """Random numbers come from start.rng: global generators are neither used nor changed."""
     subject.require_playable()
     played = []
-    with _global_generators() as generators:
+    with global_generators() as generators:
         for seed in (11, 12):
             for generator in generators:
                 generator.seed(seed)
@@ -129,7 +129,7 @@ def _repeatable(subject: AgentSubject) -> Played:
     return first
 
 
-class _Global:
+class GlobalGenerator:
     """A global random generator: how it is read, seeded, and put back."""
 
     def __init__(
@@ -152,16 +152,16 @@ def _listed(state: Any) -> Any:
 
 
 @contextmanager
-def _global_generators() -> Iterator[list[_Global]]:
+def global_generators() -> Iterator[list[GlobalGenerator]]:
     """The global generators of this process, put back afterwards."""
     legacy: Any = np.random
     generators = [
-        _Global("random", random.getstate, random.setstate, random.seed),
-        _Global("numpy.random", legacy.get_state, legacy.set_state, legacy.seed),
+        GlobalGenerator("random", random.getstate, random.setstate, random.seed),
+        GlobalGenerator("numpy.random", legacy.get_state, legacy.set_state, legacy.seed),
     ]
     if (torch := sys.modules.get("torch")) is not None:
         generators.append(
-            _Global("torch", torch.random.get_rng_state, torch.random.set_rng_state, torch.random.manual_seed)
+            GlobalGenerator("torch", torch.random.get_rng_state, torch.random.set_rng_state, torch.random.manual_seed)
         )
     saved = [generator.saved() for generator in generators]
     try:

@@ -9,8 +9,13 @@ from rbench.errors import UsageError, did_you_mean
 from rbench.testing.actions import CHECKS as OF_ACTIONS
 from rbench.testing.checks import Check
 from rbench.testing.conventions import CHECKS as OF_CONVENTIONS
+from rbench.testing.factor_levels import CHECKS as OF_LEVELS
+from rbench.testing.factor_setups import CHECKS as OF_SETUPS
+from rbench.testing.factor_subject import FactorSubject
+from rbench.testing.factor_worlds import CHECKS as OF_BUILT_LEVELS
 from rbench.testing.isolation import CHECKS as OF_ISOLATION
 from rbench.testing.making import CHECKS as OF_MAKING
+from rbench.testing.making import options
 from rbench.testing.perception import CHECKS as OF_PERCEPTION
 from rbench.testing.real_world import CHECKS as IN_THE_REAL_WORLD
 from rbench.testing.resources import CHECKS as OF_RESOURCES
@@ -24,6 +29,7 @@ _AFTER = (*OF_RESOURCES, *IN_THE_REAL_WORLD)
 #: Kind -> what makes its subjects, and its checks in the order in which they are run.
 KINDS: Mapping[str, tuple[Callable[..., Subject], tuple[Check, ...]]] = {
     "agent": (AgentSubject, (*_BEFORE, *OF_CONVENTIONS, *_AFTER)),
+    "factor": (FactorSubject, (options, *OF_LEVELS, *OF_SETUPS, *OF_BUILT_LEVELS)),
     "wrapper": (WrapperSubject, (*_BEFORE, *OF_WRAPPERS, *_AFTER)),
 }
 
@@ -51,7 +57,7 @@ def subject(kind: str, name: str, options: Mapping[str, Any] | None = None, **de
 def _of(kind: str) -> tuple[Callable[..., Subject], tuple[Check, ...]]:
     if kind not in KINDS:
         raise UsageError(
-            f"there are no checks for {kind!r} plugins.{did_you_mean(kind, KINDS)} Name an agent or a wrapper:"
-            " agent:NAME, wrapper:NAME."
+            f"there are no checks for {kind!r} plugins.{did_you_mean(kind, KINDS)} Name one of"
+            f" {', '.join(f'{known}:NAME' for known in KINDS)}."
         )
     return KINDS[kind]

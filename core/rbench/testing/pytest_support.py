@@ -125,6 +125,40 @@ def wrapper_checks(
     return _bound("wrapper", name, options, vision, vision_options, exemptions, expectations, folder)
 
 
+def factor_checks(
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    scene: str = "tabletop",
+    baseline: str | None = None,
+    exemptions: Mapping[str, str] | None = None,
+    world: Literal["auto", "fake"] = "auto",
+    folder: str | Path | None = None,
+) -> list[BoundCheck]:
+    """The checks of a factor, to be called one by one.
+
+    Args:
+        scene: what it is applied to: a built-in scene or the path of a TOML file.
+        baseline: the level that shows what the scene shows; by default at most one may, whichever it is.
+        world: `fake`: nothing is built by the simulator, and nothing is drawn.
+
+    The other arguments are those of `agent_checks`.
+    """
+    expectations = Expectations(world=world, scene=scene, baseline=baseline)
+    return _bound("factor", name, options, None, None, exemptions, expectations, folder)
+
+
+def metric_checks(
+    name: str,
+    options: Mapping[str, Any] | None = None,
+    *,
+    exemptions: Mapping[str, str] | None = None,
+    folder: str | Path | None = None,
+) -> list[BoundCheck]:
+    """The checks of a metric, to be called one by one; arguments as of `agent_checks`."""
+    return _bound("metric", name, options, None, None, exemptions, Expectations(), folder)
+
+
 def _bound(
     kind: str,
     name: str,

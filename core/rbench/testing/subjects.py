@@ -41,6 +41,8 @@ class Expectations:
         slow: whether a slower call fails its check, or is only worth a warning.
         world: `auto` plays what needs a real world there when pictures can be drawn here; `fake` never does.
         changes: what a wrapper may change (`instruction`, `observations`, ...); None: anything, and it is only told.
+        scene: what a factor is applied to: a built-in scene or the path of a TOML file.
+        baseline: the level of a factor that shows what the scene shows; None: whichever it is, if any.
     """
 
     competent: bool = False
@@ -48,6 +50,8 @@ class Expectations:
     slow: Literal["fail", "warn"] = "fail"
     world: Literal["auto", "fake"] = "auto"
     changes: tuple[str, ...] | None = None
+    scene: str = "tabletop"
+    baseline: str | None = None
 
 
 class Subject(Protocol):

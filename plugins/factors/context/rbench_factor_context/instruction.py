@@ -9,6 +9,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rbench.design import Level
+from rbench.errors import UsageError
 from rbench.interfaces.factor import Factor
 from rbench.interfaces.world import World
 from rbench.scene import Setup
@@ -48,7 +49,9 @@ class Instruction(Factor):
         return self.levels()[int(rng.integers(len(self._instructions)))]
 
     def apply(self, setup: Setup, level: Level) -> Setup:
-        return replace(setup, instruction=str(level.value))
+        if not isinstance(level.value, str):
+            raise UsageError(f"factor instruction: level {level.name!r} has no text ({level.value!r}); give its words")
+        return replace(setup, instruction=level.value)
 
     def read_back(self, world: World) -> str:
         return world.setup.instruction

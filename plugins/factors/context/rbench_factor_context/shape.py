@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from rbench.design import Level
+from rbench.errors import UsageError
 from rbench.interfaces.factor import Factor
 from rbench.interfaces.world import World
 from rbench.scene import Setup
@@ -45,6 +47,9 @@ class Shape(Factor):
         return self.levels()[int(rng.integers(len(self._shapes)))]
 
     def apply(self, setup: Setup, level: Level) -> Setup:
+        if level.value not in get_args(ShapeName):
+            known = ", ".join(get_args(ShapeName))
+            raise UsageError(f"factor shape: level {level.name!r} has no shape ({level.value!r}); give one of {known}")
         item = object_of(setup.scene, self._object, "shape")
         return replace(setup, scene=setup.scene.with_object(replace(item, shape=level.value)))
 
