@@ -1,6 +1,8 @@
-"""The one question that the agent asks, and asking it again when the answer cannot be used."""
+"""The question that the agent asks, and asking again when an answer cannot be used."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -37,21 +39,21 @@ def locate_question(instruction: str, image: npt.NDArray[np.uint8]) -> Question:
     return Question(LOCATE, _PROMPT.replace("{instruction}", instruction), (image,), PickAndPlace)
 
 
-def grounded(interview: Interview, question: Question, attempts: int) -> PickAndPlace:
+def asked_until_usable(interview: Interview, question: Question, attempts: int, unusable: str) -> Any:
     """The first usable answer out of so many attempts.
 
+    Args:
+        unusable: what a reply without an answer is called as a reason to stop.
+
     Raises:
-        Ungrounded: `truncated`, `refused`, `bad_boxes` or `ground_parse` by the last reply.
+        Ungrounded: `truncated`, `refused`, `bad_boxes` or `unusable` by the last reply.
     """
-    reason = "ground_parse"
+    reason = unusable
     for _ in range(attempts):
         try:
-            answer = interview.ask(question)
+            return interview.ask(question)
         except NoAnswer as problem:
             if problem.kind in FINAL:
                 raise Ungrounded(problem.kind) from problem
-            reason = _REASONS.get(problem.kind, "ground_parse")
-        else:
-            assert isinstance(answer, PickAndPlace)
-            return answer
+            reason = _REASONS.get(problem.kind, unusable)
     raise Ungrounded(reason)

@@ -48,7 +48,7 @@ class Lifted:
     top: Vec3
     table: float
 
-    def point(self, lift: Literal["depth", "surface"]) -> Vec3:
+    def point(self, lift: Literal["depth", "surface", "two_point"]) -> Vec3:
         """Where the policy reaches for it."""
         return self.surface if lift == "surface" else self.top
 

@@ -14,9 +14,12 @@ class Options(BaseModel):
         camera: the camera it looks through.
         height, width: of its picture in pixels. Multiples of 28 reach models that see in patches unchanged.
         attempts: how often it asks in all when an answer cannot be used.
-        planner: `none`: the instruction goes straight to the one question.
-        lift: pixels become points through the depth image and the camera's pose. `depth`: the middle of what stands on
-            the table there; `surface`: the point on the near face at the middle of the box, as published.
+        planner: `none`: the instruction goes straight to the one question. `llm`: a first question writes the function
+            calls that the instruction needs, and only those on a short list are carried out.
+        lift: how pixels become points. `depth`: through the depth image and the camera's pose, to the middle of what
+            stands on the table there; `surface`: the same way to the point on the near face at the middle of the box,
+            as published; `two_point`: without depth, by one line an axis through two points that were measured on the
+            baseline camera, at fixed heights, as the prototype did.
         vision: name of the vision model it asks, instead of that of the run; vision_options: options of that one.
         speed: of the fingertips on free ways, m/s; half of it near things.
         travel_height: above the table on the way between object and box, m.
@@ -30,8 +33,8 @@ class Options(BaseModel):
     height: int = Field(default=224, ge=32, le=2048)
     width: int = Field(default=224, ge=32, le=2048)
     attempts: int = Field(default=4, ge=1, le=4)
-    planner: Literal["none"] = "none"
-    lift: Literal["depth", "surface"] = "depth"
+    planner: Literal["none", "llm"] = "none"
+    lift: Literal["depth", "surface", "two_point"] = "depth"
     vision: str | None = None
     vision_options: dict[str, Any] = Field(default_factory=dict)
     speed: float = Field(default=0.4, gt=0.0, le=1.0)

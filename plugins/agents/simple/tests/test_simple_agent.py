@@ -8,12 +8,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from rbench.action import Stop, Waypoints, checked_action
+from rbench.action import JointPositions, Stop, Waypoints, checked_action
 from rbench.errors import InfrastructureError, StartError
 from rbench.geometry import OPENGL_TO_OPENCV, Pose, look_at
 from rbench.interfaces.agent import AgentContext, EpisodeStart, RobotFacts
 from rbench.interfaces.vision import Question
 from rbench.observation import CameraRequest, CameraView, Intrinsics, Observation
+from rbench.vision.coordinates import CoordinateSpace, Frame
 from rbench.vision.parsing import ModelText
 from rbench.vision.questions import PickAndPlace
 from rbench.vision.scripted import ScriptedVision
@@ -198,6 +199,83 @@ def test_a_model_that_is_away_is_not_its_failure() -> None:
 
     with pytest.raises(InfrastructureError):
         act(agent(away))
+
+
+def planned(*functions: str) -> str:
+    return json.dumps({"function": functions, "response": "Yes."})
+
+
+def actions_of(made: SimpleAgent, instruction: str = "Put the object into the box.") -> list[object]:
+    made.reset(start(instruction))
+    done: list[object] = []
+    while not done or not isinstance(done[-1], Stop):
+        done.append(checked_action(made.act(observation()), "simple", made.manifest.actions))
+    return done
+
+
+def test_a_planner_is_asked_first_and_its_calls_are_carried_out() -> None:
+    script = Replies(planned("vlm_move('move the cube into the box')", "back_zero()"), reply())
+    moved, home, stop = actions_of(agent(script, planner="llm"))
+    assert [q.name for q in script.questions] == ["simple.plan/1", "simple.locate/1"]
+    assert '"move the cube into the box"' in script.questions[1].prompt
+    assert isinstance(moved, Waypoints) and len(moved.goals) == 8
+    assert isinstance(home, Waypoints) and home.goals[0].position == start().observation.end_effector.position
+    assert stop == Stop("done")
+
+
+def test_the_gripper_and_waiting_are_motions_too() -> None:
+    made = agent(Replies(planned("pump_on()", "wait(0.5)", "pump_off()", "move_to_top_view()")), planner="llm")
+    close, wait, open_, away, _ = actions_of(made)
+    assert isinstance(close, Waypoints) and close.goals[0].gripper == 1.0
+    assert isinstance(wait, JointPositions) and wait.rows.shape == (10, 8) and (wait.rows[:, 7] == 1.0).all()
+    assert isinstance(open_, Waypoints) and open_.goals[0].gripper == 0.0
+    assert isinstance(away, Waypoints) and away.goals[0].gripper == 0.0
+
+
+def test_refused_calls_are_left_out_and_counted() -> None:
+    made = agent(Replies(planned("eval('1')", "back_zero()", "head_dance()")), planner="llm")
+    assert len(actions_of(made)) == 2
+    plan = made.report()["plan"]
+    assert plan["calls"] == [["back_zero"]]
+    assert plan["refused_calls"] == 2
+    assert [r["call"] for r in plan["refused"]] == ["eval('1')", "head_dance()"]
+    json.dumps(made.report(), allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("said", "reason", "asked"),
+    [
+        ("Sure, I will.", "plan_parse", 4),
+        ('{"response": "no"}', "plan_parse", 4),
+        (planned(*["back_zero()"] * 21), "plan_parse", 4),
+        (planned(), "empty_plan", 1),
+        (planned("dance()"), "empty_plan", 1),
+        (planned("back_zero()")[:-9], "truncated", 1),
+        ("I'm sorry, I can't help with that.", "refused", 1),
+    ],
+)
+def test_without_a_plan_it_stops_with_the_reason(said: str, reason: str, asked: int) -> None:
+    script = Replies(said)
+    assert actions_of(agent(script, planner="llm")) == [Stop(reason)]
+    assert len(script.questions) == asked
+
+
+@pytest.mark.parametrize("space", ["norm999", "norm1000", "unit", "abs", "abs_resized"])
+def test_all_coordinate_spaces_end_in_the_same_pixels(space: CoordinateSpace) -> None:
+    frame = Frame(space, (SIZE, SIZE))
+    boxes = {"start_xyxy": frame.from_pixels((30, 40, 50, 60)), "end_xyxy": frame.from_pixels((60, 20, 100, 50))}
+    vision = ScriptedVision(lambda question, rng: reply(**boxes), space)
+    made = SimpleAgent(Options(height=SIZE, width=SIZE), AgentContext(vision=vision))
+    act(made)
+    assert made.report()["start"]["box"] == pytest.approx(OBJECT)
+    assert made.report()["end"]["box"] == pytest.approx(BOX)
+
+
+def test_two_point_needs_no_depth() -> None:
+    made = agent(Replies(reply()), lift="two_point")
+    assert made.manifest.cameras["front"].channels == ("rgb",)
+    assert isinstance(act(made), Waypoints)
+    assert made.report()["lift"] == "two_point"
 
 
 def test_without_a_vision_model_it_says_how_to_choose_one() -> None:
