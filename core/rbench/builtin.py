@@ -27,7 +27,7 @@ def rbench_suites() -> Iterable[SuiteContribution]:
 
 @hookimpl
 def rbench_vision_models() -> Iterable[VisionModelContribution]:
-    """The embedded vision models."""
+    """Core's vision models."""
     yield VisionModelContribution(
         name="opencv",
         summary="Classical colour and shape vision: finds an open yellow box and a small solid; no weights or key.",
@@ -35,4 +35,19 @@ def rbench_vision_models() -> Iterable[VisionModelContribution]:
         options="rbench.vision.opencv:Options",
         needs=("cv2",),
         verified="OpenCV 4.11 and 5.0; pictures of the built-in scenes, 128 to 448 pixels wide.",
+    )
+    yield VisionModelContribution(
+        name="openai",
+        summary="Any endpoint that speaks the OpenAI protocol: Qwen-VL, GPT-4o, a local vLLM.",
+        target="rbench.vision.chat.model:OpenAi",
+        options="rbench.vision.chat.options:Options",
+        needs=("openai",),
+        verified="A local server that speaks the protocol, openai 3.57; no endpoint of a provider was asked.",
+    )
+    yield VisionModelContribution(
+        name="replay",
+        summary="Answers that a run recorded before, without network; what is not recorded ends the run.",
+        target="rbench.vision.replay:Replay",
+        options="rbench.vision.replay:Options",
+        verified="Recordings of opencv and openai runs.",
     )

@@ -107,7 +107,6 @@ def test_nothing_said_is_the_default() -> None:
         ("limit = true", "limit"),
         ("wrapper-option.sgl = { a = 1 }", "'sgl'"),
         ("option = { a = 1 }", "agent"),
-        ("vision-option = { a = 1 }", "vision"),
         ("agent = ", "TOML"),
     ],
 )
@@ -125,8 +124,8 @@ def test_what_is_missing_is_asked_for(said: dict[str, Any], word: str) -> None:
 
 
 def test_an_option_for_nothing_is_refused() -> None:
-    with pytest.raises(UsageError, match="--vision"):
-        wishes(None, **{**NOTHING, "agent": "idle", "vision_options": ("a=1",)}, suite="roboview-bias")
+    with pytest.raises(UsageError, match="--agent"):
+        wishes(None, **{**NOTHING, "options": ("a=1",)}, suite="roboview-bias")
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
@@ -160,3 +159,10 @@ def test_a_manifest_whose_secret_is_not_saved_is_refused(manifest: Callable[...,
     path.write_text(json.dumps(data))
     with pytest.raises(StartError, match=r"idle\.api_key was a secret"):
         read_config(path)
+
+
+def test_vision_options_without_a_name_are_those_of_the_default_model(config: Callable[[str], Path]) -> None:
+    wanted = wishes(None, **{**NOTHING, "agent": "simple", "vision_options": ("contrast=9",)})
+    assert wanted.vision == Part("opencv", {"contrast": 9})
+    assert wishes(config("vision-option = { contrast = 9 }"), **NOTHING).vision == wanted.vision
+    assert wishes(None, **{**NOTHING, "agent": "simple"}).vision is None

@@ -16,6 +16,7 @@ from typing import Any
 from rbench.cli.values import parse_options, parse_wrapper_options
 from rbench.errors import UsageError, did_you_mean
 from rbench.results.manifest import Manifest
+from rbench.running.agents import DEFAULT_VISION
 from rbench.running.description import Part, RunDescription, description_of
 from rbench.running.executors import DEFAULT_EXECUTOR, Execution
 from rbench.running.plan import Selection
@@ -105,7 +106,7 @@ def wishes(
         base,
         agent=_over(base.agent, agent, parse_options(options, "-o"), "-o", "--agent"),
         wrap=tuple(_named(part.name, by_wrapper[part.name], wrap) for part in wrap),
-        vision=_over(base.vision, vision, parse_options(vision_options, "-v"), "-v", "--vision"),
+        vision=_vision(base.vision, vision, parse_options(vision_options, "-v")),
         **{name: value for name, value in said.items() if value not in (None, ())},
     )
 
@@ -116,6 +117,13 @@ def _over(base: Part | None, name: str | None, options: Mapping[str, Any], flag:
             raise UsageError(f"{flag} {next(iter(options))}=...: an option for what? Name it with {owner}")
         return None
     return _named(name or base.name, options, [] if base is None else [base])  # type: ignore[union-attr]
+
+
+def _vision(base: Part | None, name: str | None, options: Mapping[str, Any]) -> Part | None:
+    """Options without a name are those of the model that a run is given by default."""
+    if name is None and base is None:
+        return Part(DEFAULT_VISION, options) if options else None
+    return _over(base, name, options, "-v", "--vision")
 
 
 def _named(name: str, options: Mapping[str, Any], known: list[Part] | tuple[Part, ...]) -> Part:
@@ -210,12 +218,11 @@ def _from_words(path: Path, data: Mapping[str, Any]) -> RunWishes:
     for name in words.wrapper_option:
         if name not in words.wrap:
             raise UsageError(f"--config {path}: wrapper-option.{name}: no wrapper {name!r} in this run; add it to wrap")
-    for key, owner in (("option", words.agent), ("vision-option", words.vision)):
-        if getattr(words, _KEYS[key]) and owner is None:
-            raise UsageError(f"--config {path}: {key}: options of what? Add {'agent' if key == 'option' else 'vision'}")
+    if words.option and words.agent is None:
+        raise UsageError(f"--config {path}: option: options of what? Add agent")
     return RunWishes(
         agent=None if words.agent is None else Part.named(words.agent, words.option),
         wrap=tuple(Part.named(name, words.wrapper_option.get(name)) for name in words.wrap),
-        vision=None if words.vision is None else Part.named(words.vision, words.vision_option),
+        vision=_vision(None, words.vision, words.vision_option),
         **{f.name: getattr(words, f.name) for f in fields(RunWishes) if f.name not in ("agent", "wrap", "vision")},
     )

@@ -27,12 +27,28 @@ def print_dry_run(prepared: PreparedRun) -> None:
         f"time: about {duration(likely)} with {workers} worker(s), between {duration(shortest)} and {duration(longest)}"
         f" (probe: {len(probed.records)} episodes of {each} each, {duration(probed.starting)} to start)"
     )
-    calls, cost = probed.calls(), probed.cost()
-    told = "not reported by the agent" if calls is None else f"about {calls * plan.count:.0f} ({calls:.1f} an episode)"
-    print_text(f"model calls: {told}")
-    print_text(f"cost: {'not known' if cost is None else f'about {cost * plan.count:.2f} US dollars'}")
+    _print_questions(probed, plan.count)
     _print_problems(probed)
     print_text("nothing was written")
+
+
+def _print_questions(probed: Probe, episodes: int) -> None:
+    """What vision models would be asked; the probe has asked and cost its share already."""
+    calls, tokens_in, tokens_out, cost = (probed.asked(key) for key in ("calls", "tokens_in", "tokens_out", "cost"))
+    if calls is None:
+        print_text("model calls: not reported by the agent")
+        print_text("cost: not known")
+        return
+    print_text(f"model calls: about {calls * episodes:.0f} ({calls:.1f} an episode)")
+    if tokens_in is not None and tokens_out is not None:
+        print_text(f"tokens: about {tokens_in * episodes:.0f} in, {tokens_out * episodes:.0f} out")
+    else:
+        print_text("tokens: not known")
+    if cost is None:
+        print_text("cost: not known (a model with prices, price_in and price_out, says it)")
+    else:
+        spent = cost * len(probed.records)
+        print_text(f"cost: about {cost * episodes:.2f} US dollars (the probe took {spent:.4f})")
 
 
 def _print_problems(probed: Probe) -> None:

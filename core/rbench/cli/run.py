@@ -26,7 +26,7 @@ from rbench.running.run import prepare
 )
 @click.option("--vision", metavar="NAME", help="Vision model of the run.")
 @click.option(
-    "-v", "--vision-option", "vision_options", multiple=True, metavar="KEY=VALUE", help="Of the vision model."
+    "-v", "--vision-option", "vision_options", multiple=True, metavar="KEY=VALUE", help="Of the vision model; without --vision of opencv."
 )
 @click.option("--dimension", multiple=True, metavar="D", help="Only this dimension; repeatable.")
 @click.option("--instances", multiple=True, metavar="GLOB", help="Only instances whose id matches; repeatable.")

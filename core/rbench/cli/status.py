@@ -11,7 +11,9 @@ import click
 from rbench.cli.durations import duration
 from rbench.cli.output import print_json, print_text
 from rbench.cli.progress import success_interval
+from rbench.reporting.questions_asked import questions_asked
 from rbench.results.run_directory import RunDirectory, open_run
+from rbench.results.vision_usage import vision_usage
 
 
 @click.command("status")
@@ -38,6 +40,8 @@ def command(directory: Path, as_json: bool) -> None:
     if facts["rate"]:
         left = "" if facts["seconds_left"] is None else f", {duration(facts['seconds_left'])} left"
         print_text(f"{60 * facts['rate']:.1f} episodes a minute{left}")
+    if facts["vision_usage"] is not None:
+        print_text(questions_asked(facts["vision_usage"]))
     if facts["pid"] is not None:
         print_text(f"process {facts['pid']}, executor {facts['executor']}, workers {facts['workers']}")
     elif facts["state"] != "finished":
@@ -57,10 +61,16 @@ def _facts(run: RunDirectory) -> dict[str, Any]:
         "success_rate_interval": None if low_high is None else list(low_high),
         "rate": rate,
         "seconds_left": counts["missing"] / rate if rate else None,
+        "vision_usage": _usage(run),
         "pid": run.writer if running else None,
         "executor": run.manifest.executor,
         "workers": run.manifest.workers,
     }
+
+
+def _usage(run: RunDirectory) -> dict[str, Any] | None:
+    with run.store(readonly=True) as store:
+        return vision_usage(store)
 
 
 def _rate(run: RunDirectory, done: int) -> float | None:

@@ -18,6 +18,21 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
+class Call:
+    """Which of all questions of a run a question is. The runner fills it in.
+
+    Attributes:
+        episode: id of the asking episode.
+        index: how many questions were asked before it in the episode.
+        again: how many of these were equal to it (`rbench.vision.question_keys`).
+    """
+
+    episode: str
+    index: int
+    again: int
+
+
+@dataclass(frozen=True)
 class Question:
     """One question.
 
@@ -27,22 +42,29 @@ class Question:
             backend writes because only it knows the convention of its model.
         images: RGB uint8 arrays (height, width, 3), upright. Boxes of an answer are pixels of the first.
         answer: the pydantic model an answer must satisfy.
+        call: which question of the run it is, for replays; not part of what is asked, and None outside a run.
     """
 
     name: str
     prompt: str
     images: tuple[npt.NDArray[np.uint8], ...] = field(hash=False)
     answer: type[pydantic.BaseModel]
+    call: Call | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True)
 class Usage:
-    """What one question cost: the model as the server names it, tokens, and money in US dollars; None: not known."""
+    """What one question cost: the model as the server names it, tokens, and money in US dollars; None: not known.
+
+    Attributes:
+        adapted: what the request did without, or in another form, because this server refuses it.
+    """
 
     model: str = ""
     tokens_in: int | None = None
     tokens_out: int | None = None
     cost: float | None = None
+    adapted: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +102,20 @@ class VisionModel(ABC):
             NoAnswer: the model replied, but not with an answer.
             InfrastructureError: the model could not be reached after its retries.
             UsageError: the model cannot answer questions of this kind at all.
+            StartError, StoppedEarly: no question of this run can be answered, ever or for now; the run stops.
         """
+
+    def check(self) -> None:  # noqa: B027 - optional to override
+        """Find out, once before the first episode of a run, whether the model can be asked.
+
+        Raises:
+            StartError: it cannot, and why.
+        """
+
+    @property
+    def secrets(self) -> frozenset[str]:
+        """Texts that must not reach a record, such as a key, in every form in which they could come back."""
+        return frozenset()
 
     def close(self) -> None:  # noqa: B027 - optional to override
         """Release connections."""

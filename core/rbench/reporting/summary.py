@@ -14,9 +14,11 @@ from rbench.errors import RbenchError, one_line
 from rbench.interfaces.metric import Convention, MetricResult
 from rbench.plugins.catalog import Catalog
 from rbench.record import COUNTED, Outcome
+from rbench.reporting.stage_table import stage_table
 from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory, episode_counts
 from rbench.results.store import EpisodeStore
+from rbench.results.vision_usage import vision_usage
 from rbench.values import to_plain
 
 #: Keys of a dimension's row; rates 0..1, coefficients and floors in percent, intervals [low, high] at 95 %.
@@ -63,6 +65,8 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
         end = store.last_position()  # every number below is about the same episodes
         by_dimension = store.counts_by_dimension(through=end)
         results, problems = _computed(manifest, store, end, catalog, convention)
+        stages = stage_table(store.records(counted_only=True, through=end))
+        usage = vision_usage(store, through=end)
     counts = episode_counts(manifest.planned, by_dimension.values())
     dimensions = {d.name: _row(d, manifest, by_dimension) for d in manifest.design.dimensions if not d.is_grid}
     grids = [_grid(d) for d in manifest.design.dimensions if d.is_grid]
@@ -86,6 +90,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
             "privileged": manifest.agent.privileged,
             "wrappers": [wrapper.name for wrapper in manifest.wrappers],
             "vision": None if manifest.vision is None else manifest.vision.name,
+            "vision_usage": usage,
             "suite": manifest.suite.name,
             "suite_hash": manifest.suite.hash,
             "render": manifest.render,
@@ -99,7 +104,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
             "dimensions": dimensions,
             "average": average,
             "interactions": grids,
-            "metrics": {name: result.extra for name, result in results.items()},
+            "metrics": {name: result.extra for name, result in results.items()} | ({"stages": stages} if stages else {}),
             "problems": problems,
         }
     )

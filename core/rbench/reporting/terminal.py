@@ -21,7 +21,9 @@ from rbench.reporting.numbers import (
     percentage,
     score,
 )
+from rbench.reporting.questions_asked import questions_asked
 from rbench.reporting.run_labels import run_labels
+from rbench.reporting.stage_table import COLUMNS, rows_of
 
 
 def report_table(summaries: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -164,6 +166,8 @@ def _heading(summary: Mapping[str, Any], label: str) -> Iterable[Text]:
     )
     yield Text(f"run {summary['run']}", no_wrap=True, overflow="ignore")
     yield _outcomes(summary)
+    if summary.get("vision_usage"):
+        yield Text(questions_asked(summary["vision_usage"], replayed=summary["vision"] == "replay"))
 
 
 def _outcomes(summary: Mapping[str, Any]) -> Text:
@@ -191,6 +195,10 @@ def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
         if grid.get("episodes"):
             yield Text("")
             yield from _grid(grid)
+    if stages := summary["metrics"].get("stages"):
+        yield Text("")
+        yield Text("where episodes are lost", style="bold")
+        yield fitted("stage", rows_of(stages), COLUMNS)
 
 
 def _dimensions(rows: Mapping[str, Row], average: Row) -> Iterable[RenderableType]:

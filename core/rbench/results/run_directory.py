@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
 from rbench.record import COUNTED, EpisodeRecord, Outcome
-from rbench.results.atomic import replacing
+from rbench.results.atomic import replacing, replacing_binary
 from rbench.results.lock import holder, is_held
 from rbench.results.manifest import Manifest, State
 from rbench.results.store import OUTCOMES, EpisodeStore, lock_path
@@ -137,6 +137,29 @@ class RunDirectory:
             ) from problem
         self._manifest = changed
         return changed
+
+    def keep(self, files: Iterable[tuple[Path, bytes]]) -> None:
+        """Write files below the run directory, each atomically; a picture that is there by its hash stays.
+
+        Args:
+            files: places relative to the run directory, and contents.
+
+        Raises:
+            StoppedEarly: the disk is full or not writable.
+        """
+        for place, content in files:
+            path = self.path / place
+            if path.suffix == ".png" and path.exists():
+                continue
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with replacing_binary(path) as file:
+                    file.write(content)
+            except OSError as problem:
+                raise StoppedEarly(
+                    f"cannot write {path}: {problem.strerror}; free space or make it writable; the episodes so far are"
+                    " kept"
+                ) from problem
 
     def close(self) -> None:
         """Close the store if this object is the writer; doing so twice is fine."""

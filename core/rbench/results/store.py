@@ -265,6 +265,14 @@ class EpisodeStore:
         self._connection = open_past_hot_journal(self.path)
         return self._connection.execute(text, values).fetchall()
 
+    def rows(self, text: str, *values: str | int) -> list[Any]:
+        """The rows of any query.
+
+        Raises:
+            StartError: the store cannot be read.
+        """
+        return self._rows(text, *values)
+
     @property
     def crc(self) -> str:
         """The checksum of a row as a term of a query: NULL where it was written without."""

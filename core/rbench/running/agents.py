@@ -20,6 +20,8 @@ from rbench.results.provenance import secret_values
 from rbench.running.description import Part, RunDescription
 from rbench.running.manifests import check_manifest
 from rbench.suites.suite import Suite
+from rbench.vision.metering import VisionMeter
+from rbench.vision.spending import SpendingLimits
 
 #: The vision model of a run that needs one and names none.
 DEFAULT_VISION = "opencv"
@@ -85,16 +87,26 @@ class ResolvedAgent:
     @property
     def secrets(self) -> frozenset[str]:
         """Texts in the options that must not reach a record."""
-        parts = [self.agent, *self.wrappers, *([self.vision] if self.vision else [])]
+        parts = [self.agent, *self.wrappers, *self.vision_models]
         options = [part.part.options for part in parts]
         options += [part.options.model_dump(mode="json") for part in parts if part.options is not None]
         return frozenset[str]().union(*(secret_values(given) for given in options))
 
     @property
+    def vision_models(self) -> tuple[Resolved, ...]:
+        """The vision models that are asked: that of the run, and those that parts name."""
+        return tuple(model for model in (self.vision, *self.own_vision) if model is not None)
+
+    @property
+    def limits(self) -> tuple[SpendingLimits, ...]:
+        """What may be spent on vision models."""
+        return tuple(model.options for model in self.vision_models if isinstance(model.options, SpendingLimits))
+
+    @property
     def distributions(self) -> tuple[str, ...]:
         """The distributions that are used."""
-        parts = [self.agent, *self.wrappers, self.vision, *self.own_vision]
-        return tuple(dict.fromkeys(p.entry.distribution for p in parts if p is not None))
+        parts = [self.agent, *self.wrappers, *self.vision_models]
+        return tuple(dict.fromkeys(part.entry.distribution for part in parts))
 
 
 def close_agent(agent: Agent, name: str) -> None:
@@ -132,8 +144,11 @@ def _own_vision(options: Any) -> Part | None:
     return Part(name, getattr(options, "vision_options", {})) if name else None
 
 
-def build_agent(parts: ResolvedAgent) -> Agent:
-    """Make the agent inside its wrappers; close it after use.
+def build_agent(parts: ResolvedAgent, meter: VisionMeter | None = None) -> Agent:
+    """Make the agent inside its wrappers; close it after use, and then the meter.
+
+    Args:
+        meter: counts what the vision models are asked, and closes them; None: nobody does.
 
     Raises:
         StartError: a constructor raised. UsageError: the manifest is not valid.
@@ -141,8 +156,8 @@ def build_agent(parts: ResolvedAgent) -> Agent:
     name = parts.agent.part.name
     try:
         logger = logging.getLogger(f"rbench.agent.{name}")
-        run_vision = _vision_model(parts.vision)
-        own = [_vision_model(model) for model in parts.own_vision] or [None] * (1 + len(parts.wrappers))
+        run_vision = _vision_model(parts.vision, meter)
+        own = [_vision_model(model, meter) for model in parts.own_vision] or [None] * (1 + len(parts.wrappers))
         wrappers = [(w, w.entry.load()) for w in parts.wrappers]
 
         def context(vision: VisionModel | None, depth: int) -> AgentContext:
@@ -165,11 +180,28 @@ def build_agent(parts: ResolvedAgent) -> Agent:
     return agent
 
 
-def _vision_model(resolved: Resolved | None) -> VisionModel | None:
+def check_vision(parts: ResolvedAgent) -> None:
+    """Let each vision model find out whether it can be asked.
+
+    Raises:
+        StartError: one cannot.
+    """
+    for resolved in parts.vision_models:
+        model = _vision_model(resolved, None)
+        assert model is not None
+        try:
+            model.check()
+        finally:
+            model.close()
+
+
+def _vision_model(resolved: Resolved | None, meter: VisionMeter | None) -> VisionModel | None:
     if resolved is None:
         return None
     model: VisionModel = resolved.entry.load()(resolved.options)
-    return model
+    if meter is None:
+        return model
+    return meter.around(model, resolved.entry.qualified, getattr(resolved.options, "transcripts", True))
 
 
 def effective_manifest(agent: Agent) -> AgentManifest:

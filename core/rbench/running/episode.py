@@ -48,7 +48,9 @@ from rbench.seeding import block_seed, generator
 from rbench.suites.suite import Suite
 from rbench.suites.variants import RecursiveVariantTaskManager
 from rbench.tasks.monitor import TaskMonitor
-from rbench.values import to_plain
+from rbench.values import from_plain, to_plain
+from rbench.vision.metering import VisionMeter
+from rbench.vision.transcripts import Transcript
 
 #: Simulated seconds that the world settles after `Stop` before it is scored as it stands.
 SETTLE_AFTER_STOP = 1.0
@@ -72,12 +74,19 @@ class _AskedToExit(AgentError):
 class Finished:
     """A record with its compressed trajectory (empty when the world was never reset).
 
-    `provenance` says which simulator and renderer made it (`World.provenance`).
+    `provenance` is what else there is to know where the record is kept: which simulator and renderer made it
+    (`World.provenance`), and the transcript.
     """
 
     record: EpisodeRecord
     trajectory: bytes
     provenance: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def transcript(self) -> Transcript | None:
+        """What was asked of vision models that keep one, or None."""
+        plain = self.provenance.get("transcript")
+        return None if plain is None else from_plain(Transcript, plain)
 
 
 @dataclass
@@ -113,6 +122,7 @@ class EpisodeRunner:
         seed: int,
         phase: PhaseMarker | None = None,
         secrets: frozenset[str] = frozenset(),
+        vision: VisionMeter | None = None,
     ) -> None:
         self.suite = suite
         self.manager = RecursiveVariantTaskManager(suite)
@@ -122,7 +132,8 @@ class EpisodeRunner:
         self.manifest = manifest
         self.seed = seed
         self.phase = PhaseMarker() if phase is None else phase
-        self._secrets = secrets
+        self._vision = VisionMeter() if vision is None else vision
+        self._secrets = secrets | self._vision.secrets
         self._tasks = {task.name: task for task in suite.tasks}
 
     def run(self, episode: Episode) -> Finished:
@@ -134,9 +145,15 @@ class EpisodeRunner:
         started = time.perf_counter()
         progress = _Progress()
         error: str | None = None
+        self._vision.begin(episode.id)
         self.phase.enter(Phase.WORLD)
         try:
-            outcome, reason = self._play(episode, progress)
+            try:
+                outcome, reason = self._play(episode, progress)
+            except RbenchError:
+                self._vision.raise_problem()
+                raise
+            self._vision.raise_problem()
         except (StartError, StoppedEarly, UsageError):
             raise
         except _AskedToExit as problem:
@@ -295,17 +312,26 @@ class EpisodeRunner:
             sim_seconds=round(progress.end, 9),
             events=tuple(events),
             hashes=replace(bare.hashes, state=progress.state_hash, first_frame=progress.first_frames),
-            agent={"calls": progress.calls, "clipped": progress.clipped, "report": report},
+            agent={"calls": progress.calls, "clipped": progress.clipped, "report": report, **self._asked()},
             timing={
                 "total": time.perf_counter() - started,
                 "reset": progress.reset_seconds,
                 "agent": progress.agent_seconds,
                 "render": progress.render_seconds,
                 "world": progress.world_seconds,
+                **({"vision": self._vision.seconds} if self._vision.in_use else {}),
                 **progress.agent_timing,
             },
         )
-        return Finished(record, trajectory, self.world.provenance())
+        return Finished(record, trajectory, {**self.world.provenance(), **self._transcript()})
+
+    def _asked(self) -> dict[str, Any]:
+        """What vision models were asked, counted by the runner; nothing when there is none to ask."""
+        return {"vision": cleared(self._vision.usage(), self._secrets)} if self._vision.in_use else {}
+
+    def _transcript(self) -> dict[str, Any]:
+        transcript = self._vision.transcript()
+        return {} if transcript is None else {"transcript": cleared(to_plain(transcript), self._secrets)}
 
     def _report(
         self, progress: _Progress, outcome: Outcome, reason: str, error: str | None

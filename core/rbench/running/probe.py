@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
 from math import ceil
 from statistics import mean
-from typing import Any
 
 from rbench.record import EpisodeRecord
 from rbench.running.run import PreparedRun
@@ -42,16 +40,13 @@ class Probe:
         shortest, longest = min(self.seconds), max(self.seconds)
         return self.starting + turns * likely, self.starting + turns * shortest, self.starting + turns * longest
 
-    def calls(self) -> float | None:
-        """Model calls an episode, or None when the agent reports none of its questions."""
-        asked = [_questions(record) for record in self.records]
-        return mean(len(questions) for questions in asked if questions is not None) if any(asked) else None
+    def asked(self, what: str) -> float | None:
+        """Of what vision models were asked, `calls`, `tokens_in`, `tokens_out` or `cost` (US dollars) an episode.
 
-    def cost(self) -> float | None:
-        """US dollars an episode, or None when it is not known."""
-        costs = [q.get("cost") for record in self.records for q in _questions(record) or ()]
-        known = [cost for cost in costs if cost is not None]
-        return sum(known) / len(self.records) if known else None
+        None when it is not known.
+        """
+        values = [record.agent["vision"][what] for record in self.records if "vision" in record.agent]
+        return mean(values) if values and None not in values else None
 
 
 def probe(prepared: PreparedRun) -> Probe:
@@ -72,18 +67,3 @@ def probe(prepared: PreparedRun) -> Probe:
                 starting = max(0.0, time.monotonic() - began - record.timing["total"])
             records.append(record)
     return Probe(starting, tuple(records))
-
-
-def _questions(record: EpisodeRecord) -> list[Mapping[str, Any]] | None:
-    """The questions that an agent reports (`rbench.vision.asking.Interview.plain`), or None when it reports none."""
-    found = list(_question_lists(record.agent.get("report")))
-    return [question for questions in found for question in questions] if found else None
-
-
-def _question_lists(report: Any) -> Iterator[list[Mapping[str, Any]]]:
-    if isinstance(report, Mapping):
-        for key, value in report.items():
-            if key == "questions" and isinstance(value, list):
-                yield [item for item in value if isinstance(item, Mapping)]
-            else:
-                yield from _question_lists(value)

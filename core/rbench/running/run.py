@@ -21,6 +21,7 @@ from rbench.running.agents import (
     ResolvedAgent,
     build_agent,
     check_agent,
+    check_vision,
     close_agent,
     effective_manifest,
     resolve_agent,
@@ -36,6 +37,8 @@ from rbench.simulation.profiles import render_profile
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.values import to_plain
+from rbench.vision.metering import VisionMeter
+from rbench.vision.spending import Spending
 
 
 @dataclass(frozen=True)
@@ -84,11 +87,15 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
     parts = resolve_agent(catalog, description)
     plan = Plan(suite, description.selection)
     with stdout_to_stderr():  # agent code may print
-        agent = build_agent(parts)
+        vision = VisionMeter()
         try:
-            manifest = effective_manifest(agent)
+            agent = build_agent(parts, vision)
+            try:
+                manifest = effective_manifest(agent)
+            finally:
+                close_agent(agent, description.agent.name)
         finally:
-            close_agent(agent, description.agent.name)
+            vision.close()
     check_agent(suite, manifest, description.agent.name)
     check_world(suite, manifest)
     unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
@@ -168,6 +175,7 @@ def execute(
     """
     with first_interrupt_only():
         try:
+            check_vision(prepared.parts)
             _begin(prepared, directory)
             _run(prepared, directory, on_finished)
         except BaseException as problem:
@@ -194,12 +202,19 @@ def _run(prepared: PreparedRun, directory: RunDirectory, on_finished: Callable[[
     store = directory.store()
     missing = (episode for episode in prepared.plan if not store.is_finished(episode.id))
     executor = prepared.execution.load()
+    spending = Spending()
     with closing(executor(prepared.job, prepared.suite, missing, prepared.execution.at_once)) as results:
         for finished in results:
             _note_renderer(prepared, directory, finished.provenance.get("gl"))
+            if finished.transcript is not None:
+                directory.keep(finished.transcript.files())
             store.append(finished.record, finished.trajectory)
             prepared.plan.feedback(finished.record)
             on_finished(finished.record)
+            spending.add_record(finished.record.agent)
+            spent = spending.reached(prepared.parts.limits)
+            if spent and directory.counts()["missing"]:
+                raise StoppedEarly(spent)
 
 
 def _note_renderer(prepared: PreparedRun, directory: RunDirectory, gl: Mapping[str, Any] | None) -> None:

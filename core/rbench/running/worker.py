@@ -15,6 +15,7 @@ from rbench.running.job import Job
 from rbench.running.phases import Phase, PhaseMarker
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
+from rbench.vision.metering import VisionMeter
 
 #: World name -> the class that implements `rbench.interfaces.world.World`.
 WORLDS = {"mujoco": "rbench.simulation.world:MujocoWorld"}
@@ -67,7 +68,8 @@ class Worker:
     def __init__(self, suite: Suite, parts: ResolvedAgent, seed: int, phase: PhaseMarker | None = None) -> None:
         self.phase = PhaseMarker() if phase is None else phase
         self.phase.enter(Phase.MAKING_AGENT)
-        self.agent = build_agent(parts)
+        self.vision = VisionMeter(parts.limits)
+        self.agent = build_agent(parts, self.vision)
         self.phase.enter(Phase.STARTING)
         self.world = build_world(suite)
         self.runner = EpisodeRunner(
@@ -79,6 +81,7 @@ class Worker:
             seed,
             self.phase,
             parts.secrets,
+            self.vision,
         )
         self.phase.enter(Phase.IDLE)
 
@@ -109,6 +112,7 @@ class Worker:
         return self.runner.run(episode)
 
     def close(self) -> None:
-        """Close agent and world; an agent that fails to close is only logged. The phase stays what it was."""
+        """Close agent, vision models and world; an agent that fails to is only logged. The phase stays what it was."""
         close_agent(self.agent, self.runner.agent_name)
+        self.vision.close()
         self.world.close()

@@ -35,6 +35,9 @@ class Options(BaseModel):
         gt=0,
         description="By how many units of the surface's own noise a thing must differ from it to be seen.",
     )
+    transcripts: bool = Field(
+        default=False, description="Keep questions, pictures and answers in the run directory, for a replay."
+    )
 
 
 class OpenCv(VisionModel):

@@ -1,0 +1,172 @@
+"""One request over the official client, with its key: what comes back is cleared of secrets before anything sees it.
+
+The client's own retries are off (`rbench.vision.chat.model` decides), and so is its log, which would show the query of
+an address.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import logging
+import os
+import time
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit, urlunsplit
+
+from rbench.errors import StartError
+from rbench.vision.chat.failures import Failure, failure_of, json_or_none
+from rbench.vision.chat.options import OPENAI, Options
+from rbench.vision.chat.replies import Completion, completion_of
+from rbench.vision.redaction import Redactor
+
+#: Bytes of a response that are read: a reply of any model is far smaller.
+_LARGEST = 8 << 20
+
+
+class Connection:
+    """An endpoint and the right to ask it."""
+
+    def __init__(self, options: Options) -> None:
+        """Read the key from its variable and make the client. Sends nothing.
+
+        Raises:
+            StartError: a variable that is needed is not set, or holds what no header can.
+        """
+        # Here and not above: listing plugins does not need the client, which is an optional library.
+        import openai
+
+        self._openai = openai
+        for name in ("openai", "httpx", "httpx2", "httpcore", "httpcore2"):
+            logging.getLogger(name).setLevel(logging.WARNING)
+        parts = urlsplit(options.base_url)
+        self._timeout = options.timeout
+        query = dict(parse_qsl(parts.query, keep_blank_values=True))
+        key = _key(options)
+        headers = {name: _header(variable) for name, variable in options.headers_env.items()}
+        # Of its own accord the client sends headers that it finds in this variable.
+        others = [line.partition(":")[2].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
+        self.redactor = Redactor([*([key] if key else []), *headers.values(), *query.values(), *others])
+        #: Without the query, which may hold a key.
+        self.address = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
+        self.without_key = key is None
+        self._per_request: dict[str, Any] = {}
+        if key is None and not any(name.lower() == "authorization" for name in headers):
+            self._per_request["extra_headers"] = {"Authorization": openai.Omit()}
+        loopback = _is_loopback(parts.hostname or "")
+        self._client = openai.OpenAI(
+            api_key=key or "none",
+            base_url=self.address,
+            max_retries=0,
+            timeout=options.timeout,
+            default_query=query,
+            default_headers=headers,
+            # Redirects would carry the headers to whoever the server names. A proxy has no way to this machine itself.
+            http_client=openai.DefaultHttpxClient(follow_redirects=False, trust_env=not loopback),
+        )
+        # The client has taken these from variables of its own; what is sent is in the options.
+        self._client.organization = self._client.project = None
+
+    def post(self, body: dict[str, Any]) -> Completion | Failure:
+        """Ask once, in no more than the time limit."""
+        openai = self._openai
+        try:
+            completions: Any = self._client.chat.completions.with_streaming_response
+            with completions.create(**body, **self._per_request) as response:
+                text = self._read(response)
+                status, headers = response.status_code, dict(response.headers)
+        except openai.APIStatusError as problem:
+            # Read already, and closed.
+            text, status, headers = problem.response.text, problem.status_code, dict(problem.response.headers)
+        except (openai.APITimeoutError, TimeoutError):
+            return Failure(None, "timeout", f"no whole reply within {self._timeout:g} s")
+        except (openai.OpenAIError, OSError) as problem:
+            return Failure(None, "connection", self._connection_problem(problem))
+        except Exception as problem:
+            # A connection that breaks while the body is read: the client passes its library's errors through.
+            if not type(problem).__module__.startswith(("httpx", "httpcore")):
+                raise
+            if "Timeout" in type(problem).__name__:
+                return Failure(None, "timeout", f"no whole reply within {self._timeout:g} s")
+            return Failure(None, "connection", self._connection_problem(problem))
+        return self._understood(status, text, {name.lower(): value for name, value in headers.items()})
+
+    def close(self) -> None:
+        """Close what is open."""
+        self._client.close()
+
+    def _read(self, response: Any) -> str:
+        """The body, which may come drop by drop and have no end."""
+        deadline = time.monotonic() + self._timeout
+        data = bytearray()
+        for chunk in response.iter_bytes():
+            data += chunk
+            if len(data) > _LARGEST:
+                break
+            if time.monotonic() > deadline:
+                raise TimeoutError
+        return data.decode("utf-8", "replace")
+
+    def _understood(self, status: int, text: str, headers: dict[str, str]) -> Completion | Failure:
+        body = self.redactor.clear_plain(json_or_none(text))
+        broken = isinstance(body, dict) and bool(body.get("error"))
+        if 200 <= status < 300 and not broken:
+            completion = completion_of(body)
+            if completion is not None:
+                return completion
+            shown = self.redactor.clear(text)[:120]
+            return Failure(502, "no_completion", f"a body that is no chat completion: {shown!r}")
+        failure = failure_of(status, body, text, headers)
+        return Failure(
+            failure.status,
+            failure.code,
+            self.redactor.clear(failure.message),
+            failure.parameter,
+            failure.retry_after,
+        )
+
+    def _connection_problem(self, problem: BaseException) -> str:
+        cause = problem.__cause__ or problem
+        return self.redactor.clear(" ".join(f"{type(cause).__name__}: {cause}".split()))
+
+
+def _key(options: Options) -> str | None:
+    """The key, or None for a server of the user's own that needs none."""
+    variable = options.api_key_env
+    value = os.environ.get(variable, "").strip()
+    if value:
+        return _printable(value, variable)
+    own_server = options.base_url != OPENAI
+    if own_server and "api_key_env" not in options.model_fields_set:
+        return None
+    raise StartError(
+        f"vision model 'openai': the environment variable {variable} is not set; put the key into it, or name another"
+        " variable with -v api_key_env=NAME"
+    )
+
+
+def _header(variable: str) -> str:
+    value = os.environ.get(variable, "").strip()
+    if not value:
+        raise StartError(
+            f"vision model 'openai': the environment variable {variable}, named in headers_env, is not set; set it"
+        )
+    return _printable(value, variable)
+
+
+def _printable(value: str, variable: str) -> str:
+    # Refused here: the errors of HTTP libraries show the whole header.
+    if not (value.isascii() and value.isprintable()):
+        raise StartError(
+            f"vision model 'openai': the environment variable {variable} holds characters that no key has (line breaks,"
+            " or letters outside ASCII); set it again"
+        )
+    return value
+
+
+def _is_loopback(host: str) -> bool:
+    if host == "localhost" or host.endswith(".localhost"):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
