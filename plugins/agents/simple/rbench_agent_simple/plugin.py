@@ -16,5 +16,5 @@ def rbench_agents() -> Iterable[AgentContribution]:
         summary="Asks a vision model once where object and box are, lifts both through depth, picks and places.",
         target="rbench_agent_simple.agent:SimpleAgent",
         options="rbench_agent_simple.options:Options",
-        verified="Vision model opencv on roboview-bias, and answers from ground truth; planner llm by scripted replies only.",
+        verified="Vision model opencv and answers from ground truth on roboview-bias; planner llm by scripted replies.",
     )
