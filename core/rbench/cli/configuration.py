@@ -19,6 +19,7 @@ from rbench.results.manifest import Manifest
 from rbench.running.agents import DEFAULT_VISION
 from rbench.running.description import Part, RunDescription, description_of
 from rbench.running.executors import DEFAULT_EXECUTOR, Execution
+from rbench.running.limits import Limits
 from rbench.running.plan import Selection
 from rbench.values import from_plain
 
@@ -44,6 +45,9 @@ class RunWishes:
     seed: int | None = None
     executor: str | None = None
     workers: int | None = None
+    episode_limit: float | None = None
+    start_limit: float | None = None
+    worker_memory: float | None = None
     out: str | None = None
 
     def description(self) -> RunDescription:
@@ -74,8 +78,18 @@ class RunWishes:
         )
 
     def execution(self) -> Execution:
-        """Where it is to be executed. Raises UsageError for an unknown executor or no worker."""
-        return Execution(self.executor or DEFAULT_EXECUTOR, self.workers)
+        """Where it is to be executed. Raises UsageError for an unknown executor, no worker, or a negative limit."""
+        limits = limits_over(Limits(), self.episode_limit, self.start_limit, self.worker_memory)
+        return Execution(self.executor or DEFAULT_EXECUTOR, self.workers, limits)
+
+
+def limits_over(base: Limits, episode: float | None, start: float | None, memory: float | None) -> Limits:
+    """Limits with those that were said. Raises UsageError for a number that is none."""
+    return Limits(
+        base.episode if episode is None else episode,
+        base.start if start is None else start,
+        base.memory if memory is None else memory,
+    )
 
 
 def wishes(
@@ -197,6 +211,9 @@ class _Words:
     seed: int | None = None
     executor: str | None = None
     workers: int | None = None
+    episode_limit: float | None = None
+    start_limit: float | None = None
+    worker_memory: float | None = None
     out: str | None = None
 
 

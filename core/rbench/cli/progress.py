@@ -13,9 +13,13 @@ from typing import TextIO
 
 from rbench.cli.durations import duration
 from rbench.record import COUNTED, EpisodeRecord, Outcome
+from rbench.running.executors import Waiting
 
 #: Seconds between two lines when stderr is not a terminal, and between two states of the live line.
 PLAIN_INTERVAL, LIVE_INTERVAL = 15.0, 0.25
+
+#: Seconds between two lines about workers that wait, when stderr is not a terminal.
+WAITING_INTERVAL = 60.0
 
 #: Episodes over which the rate is taken: it follows when a run turns slower.
 _WINDOW = 50
@@ -26,10 +30,10 @@ _CLEAR_LINE = "\r\x1b[2K"
 
 
 class RunProgress:
-    """Shows episodes done, rate, time left, successes with their interval, and errors. A context manager.
+    """Shows episodes done, rate, time left, successes with their interval, errors, and what is waited for.
 
-    Draws only when an episode has ended, from the thread that calls: there is no thread to look after, and a run that
-    is killed leaves the terminal as it was.
+    A context manager. Draws only when it is told something, from the thread that tells it: there is no thread to look
+    after, and a run that is killed leaves the terminal as it was.
     """
 
     def __init__(
@@ -56,6 +60,8 @@ class RunProgress:
         self._began = self._drawn = clock()
         self.fresh = 0
         self._times: Counter[str] = Counter()
+        self._waiting: tuple[Waiting, ...] = ()
+        self._told_waiting = -WAITING_INTERVAL
 
     def __enter__(self) -> RunProgress:
         if self._live:
@@ -80,6 +86,17 @@ class RunProgress:
         self._times.update(record.timing)
         if now - self._drawn >= (LIVE_INTERVAL if self._live else PLAIN_INTERVAL):
             self._draw()
+
+    def waiting(self, workers: tuple[Waiting, ...]) -> None:
+        """Take note of the workers that are at something for long, or that none is any more."""
+        now = self._clock()
+        self._waiting = workers
+        if self._live and now - self._drawn >= LIVE_INTERVAL:
+            self._draw()
+        elif not self._live and workers and now - self._told_waiting >= WAITING_INTERVAL:
+            self._told_waiting = now
+            self._stream.write(self._waiting_text() + "\n")
+            self._stream.flush()
 
     def line(self) -> str:
         """How far the run is, in one line."""
@@ -114,6 +131,13 @@ class RunProgress:
         told = ", ".join(f"{name} {seconds:.3f}" for name, seconds in parts.items())
         return f"mean seconds an episode: {mean.get('total', 0.0):.3f} ({told})"
 
+    def _waiting_text(self) -> str:
+        """The longest wait, and how many more there are."""
+        longest = max(self._waiting, key=lambda waiting: waiting.seconds)
+        more = len(self._waiting) - 1
+        text = f"worker {longest.worker}: {longest.doing} for {duration(longest.seconds)}"
+        return text + (f" (and {more} more)" if more else "")
+
     def _rate(self) -> float:
         """Episodes a second, lately. The first few count from the start of the run."""
         if not self._ended:
@@ -127,7 +151,8 @@ class RunProgress:
         if self._live:
             filled = _BAR * sum(self._counts.values()) // max(self._planned, 1)
             bar = "#" * filled + "." * (_BAR - filled)
-            text = f"[{bar}] {self.line()}"[: shutil.get_terminal_size().columns - 1]
+            waiting = f"{self._waiting_text()}  " if self._waiting else ""
+            text = f"[{bar}] {waiting}{self.line()}"[: shutil.get_terminal_size().columns - 1]
             self._stream.write(_CLEAR_LINE + text)
         else:
             self._stream.write(self.line() + "\n")

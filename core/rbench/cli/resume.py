@@ -6,12 +6,13 @@ from pathlib import Path
 
 import click
 
+from rbench.cli.configuration import limits_over
 from rbench.cli.output import print_note
 from rbench.cli.sessions import run_to_the_end
 from rbench.plugins.catalog import build_catalog
 from rbench.results.run_directory import RunDirectory
 from rbench.running.executors import EXECUTORS, Execution
-from rbench.running.resume import prepare_resume
+from rbench.running.resume import prepare_resume, recorded_limits
 
 
 @click.command("resume")
@@ -20,6 +21,24 @@ from rbench.running.resume import prepare_resume
 @click.option("--limit", type=click.IntRange(min=1), help="A later limit than the run has.")
 @click.option("--workers", type=click.IntRange(min=1), help="Episodes at once; default one for each usable core.")
 @click.option("--executor", type=click.Choice(list(EXECUTORS)), help="Where episodes run; default as before.")
+@click.option(
+    "--episode-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wall time of an episode, after which its worker is ended; default as before.",
+)
+@click.option(
+    "--start-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wall time until a worker is ready; default as before.",
+)
+@click.option(
+    "--worker-memory",
+    type=click.FloatRange(min=0),
+    metavar="MB",
+    help="Memory of a worker, beyond which it is ended; default as before.",
+)
 @click.option("--accept-changes", is_flag=True, help="Go on although versions or options differ, and write down which.")
 def command(
     directory: Path,
@@ -27,6 +46,9 @@ def command(
     limit: int | None,
     workers: int | None,
     executor: str | None,
+    episode_limit: float | None,
+    start_limit: float | None,
+    worker_memory: float | None,
     accept_changes: bool,
 ) -> int:
     """Run what is missing of the run in DIR, and print its table.
@@ -49,7 +71,11 @@ def command(
             run,
             repeats=repeats,
             limit=limit,
-            execution=Execution(executor or run.manifest.executor, workers),
+            execution=Execution(
+                executor or run.manifest.executor,
+                workers,
+                limits_over(recorded_limits(run.manifest), episode_limit, start_limit, worker_memory),
+            ),
             accept_changes=accept_changes,
         )
         return run_to_the_end(prepared, run, catalog)

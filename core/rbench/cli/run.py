@@ -36,6 +36,24 @@ from rbench.running.run import prepare
 @click.option("--seed", type=click.IntRange(min=0), help="The run seed; default 0.")
 @click.option("--workers", type=click.IntRange(min=1), help="Episodes at once; default one for each usable core.")
 @click.option("--executor", type=click.Choice(list(EXECUTORS)), help="Where episodes run; changes no record.")
+@click.option(
+    "--episode-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wall time of an episode, after which its worker is ended; default 1800, 0: none.",
+)
+@click.option(
+    "--start-limit",
+    type=click.FloatRange(min=0),
+    metavar="SECONDS",
+    help="Wall time until a worker is ready; default 600, 0: none.",
+)
+@click.option(
+    "--worker-memory",
+    type=click.FloatRange(min=0),
+    metavar="MB",
+    help="Memory of a worker, beyond which it is ended; default an equal share of 90 % of the machine's, 0: any.",
+)
 @click.option("--out", type=click.Path(), metavar="DIR", help="Run directory; must not exist yet.")
 @click.option(
     "--config",

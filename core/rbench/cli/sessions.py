@@ -21,7 +21,7 @@ def run_to_the_end(prepared: PreparedRun, directory: RunDirectory, catalog: Cata
     print_note(f"run directory {directory.path} (from another terminal: rbench status {directory.path})")
     try:
         with directory, RunProgress(prepared.plan.count, directory.store().counts()) as progress:
-            execute(prepared, directory, progress.advance)
+            execute(prepared, directory, progress.advance, progress.waiting)
     except BaseException:
         with contextlib.suppress(RbenchError):
             counts = directory.counts()

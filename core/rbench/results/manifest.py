@@ -114,6 +114,7 @@ class Manifest:
         gl: OpenGL backend and renderer.
         planned: episodes in the plan.
         executor, workers: of the last session.
+        limits: of its workers (`rbench.running.limits`).
         sessions: in order; more than one when the run was resumed.
     """
 
@@ -135,6 +136,7 @@ class Manifest:
     metrics: tuple[str, ...] = ()
     unseen: tuple[str, ...] = ()
     gl: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Any] = field(default_factory=dict)
     sessions: tuple[Session, ...] = ()
     state: State = "running"
     schema: int = SCHEMA

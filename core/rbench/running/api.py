@@ -11,6 +11,7 @@ from rbench.record import EpisodeRecord
 from rbench.results.run_directory import RunDirectory
 from rbench.running.description import Part, RunDescription
 from rbench.running.executors import DEFAULT_EXECUTOR, Execution
+from rbench.running.limits import Limits
 from rbench.running.plan import Selection
 from rbench.running.run import execute, prepare
 
@@ -31,6 +32,7 @@ def run(
     seed: int = 0,
     executor: str = DEFAULT_EXECUTOR,
     workers: int | None = None,
+    limits: Limits | None = None,
     out: str | Path | None = None,
     on_finished: Callable[[EpisodeRecord], Any] = lambda record: None,
 ) -> RunDirectory:
@@ -47,6 +49,7 @@ def run(
         dimensions, instances, limit, repeats, preset: the part of the suite to run, as on the command line.
         seed: the run seed, >= 0.
         executor, workers: where episodes run; default worker processes, one a core. They decide no record.
+        limits: what a worker may take before it is ended; default 30 minutes an episode, an equal share of memory.
         out: the run directory; default `rbench-runs/<date>-<suite>-<agent>-<4 hex>`.
         on_finished: called with each record once it is on disk.
 
@@ -63,7 +66,7 @@ def run(
         ),
         seed=seed,
     )
-    prepared = prepare(build_catalog(), description, Execution(executor, workers))
+    prepared = prepare(build_catalog(), description, Execution(executor, workers, limits or Limits()))
     directory = RunDirectory.create(Path(out) if out is not None else None, prepared.manifest)
     with directory:
         execute(prepared, directory, on_finished)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -28,7 +29,6 @@ from rbench.errors import (
     RbenchError,
     StartError,
     StoppedEarly,
-    SuiteError,
     UnstableSimulation,
     UsageError,
     message_of,
@@ -61,6 +61,9 @@ ERROR_LIMIT = 2000
 #: Reason of an episode whose worker process ended, or in which agent code asked for that.
 WORKER_LOST = "worker_lost"
 
+#: Reason of an episode in which there was nothing to do.
+GOAL_AT_RESET = "goal_at_reset"
+
 T = TypeVar("T")
 
 _log = logging.getLogger("rbench.running")
@@ -68,6 +71,10 @@ _log = logging.getLogger("rbench.running")
 
 class _AskedToExit(AgentError):
     """Agent code raised `SystemExit`."""
+
+
+class _NothingToDo(InfrastructureError):
+    """The goal holds before anything was done: the episode says nothing about the agent."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,7 @@ class _Progress:
     report: Mapping[str, Any] = field(default_factory=dict)
     first_frames: dict[str, str] = field(default_factory=dict)
     state_hash: str = ""
+    misread: str | None = None
     reset_seconds: float = 0.0
     agent_seconds: float = 0.0
     render_seconds: float = 0.0
@@ -162,6 +170,8 @@ class EpisodeRunner:
             outcome, reason, error = "agent_error", "agent_error", _text(problem)
         except UnstableSimulation as problem:
             outcome, reason, error = "unstable", "unstable", _text(problem)
+        except _NothingToDo as problem:
+            outcome, reason, error = "infrastructure_error", GOAL_AT_RESET, _text(problem)
         except Exception as problem:
             _log.debug("episode %s", episode.id, exc_info=True)
             outcome, reason, error = "infrastructure_error", "infrastructure_error", _text(problem)
@@ -182,7 +192,7 @@ class EpisodeRunner:
         progress.monitor = monitor = TaskMonitor(task)
         monitor.update(state)
         if monitor.goal_holds:
-            raise SuiteError(
+            raise _NothingToDo(
                 f"suite {self.suite.name!r}, instance {episode.instance.id!r}: the goal of task {task.name!r} already"
                 " holds at reset, so every agent would succeed; change the scene or the goal"
             )
@@ -226,8 +236,15 @@ class EpisodeRunner:
 
         First frames are hashed here, before agent code has them.
         """
+        owner = threading.get_ident()
 
         def drawn(channel: Channel) -> npt.NDArray[Any]:
+            if threading.get_ident() != owner:  # OpenGL would belong to that thread from now on, or refuse it
+                progress.misread = (
+                    f"agent {self.agent_name!r}: camera {name!r} was first read in a thread of the agent's own; read it"
+                    " in reset() or act() themselves, and hand the array to threads"
+                )
+                raise AgentError(progress.misread)
             before = self.phase.now
             self.phase.enter(Phase.RENDERING)
             begin = time.perf_counter()
@@ -284,6 +301,8 @@ class EpisodeRunner:
         finally:
             if os.getpid() != process:  # a child that agent code forked must not go on as a second runner
                 os._exit(0)
+            if progress.misread is not None:  # whatever became of the error in that thread
+                raise AgentError(progress.misread)
             progress.agent_seconds += time.perf_counter() - begin - (progress.render_seconds - drawing)
 
     def _finish(

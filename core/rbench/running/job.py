@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rbench.errors import StartError
 from rbench.results.provenance import versions
 from rbench.running.description import RunDescription
+from rbench.running.limits import Limits
 
 
 @dataclass(frozen=True)
@@ -18,12 +19,14 @@ class Job:
         suite_hash: of the suite that was planned.
         distributions: the only plugins that a worker loads.
         versions: what is installed where the run was planned.
+        limits: what a worker process may take.
     """
 
     description: RunDescription
     suite_hash: str
     distributions: tuple[str, ...]
     versions: Mapping[str, str]
+    limits: Limits = field(default_factory=Limits)
 
     def check_versions(self) -> None:
         """Refuse to work with other versions than those the run was planned with.

@@ -1,4 +1,4 @@
-"""What a worker is doing at this moment: decides who is to blame when its process dies."""
+"""What a worker is doing at this moment: decides who is to blame when its process dies or hangs."""
 
 from __future__ import annotations
 
@@ -24,8 +24,13 @@ class Phase(IntEnum):
 
     @property
     def words(self) -> str:
-        """The phase as part of a sentence: `in act()`."""
+        """The phase as part of a sentence about what happened in it: `in act()`."""
         return _WORDS[self]
+
+    @property
+    def doing(self) -> str:
+        """The phase as what is being done now: `in act()`, `rendering`."""
+        return _DOING.get(self, self.words)
 
 
 _WORDS = {
@@ -39,6 +44,8 @@ _WORDS = {
     Phase.AGENT_REPORT: "in report()",
 }
 
+_DOING = {Phase.STARTING: "starting", Phase.RENDERING: "rendering"}
+
 
 class PhaseMarker:
     """Holds the present phase. A worker process has one that its parent can read, also after its death."""
@@ -49,3 +56,6 @@ class PhaseMarker:
     def enter(self, phase: Phase) -> None:
         """Say what begins now."""
         self.now = phase
+
+    def begin(self) -> None:
+        """Say that an attempt at an episode begins now: limits count from here."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 from rbench.design import Dimension
@@ -14,6 +14,7 @@ from rbench.results.provenance import versions
 from rbench.results.run_directory import RunDirectory
 from rbench.running.description import description_of
 from rbench.running.executors import Execution
+from rbench.running.limits import Limits
 from rbench.running.plan import Plan, Selection
 from rbench.running.run import PreparedRun, prepare
 
@@ -39,7 +40,7 @@ def prepare_resume(
 
     Args:
         repeats, limit: more than the run was made with, or None for the same.
-        execution: where to run; None: as before, with the number of workers that this machine suggests.
+        execution: where to run; None: as before, limits too, with the number of workers that this machine suggests.
         accept_changes: go on although something differs, and write down what.
 
     Raises:
@@ -49,7 +50,8 @@ def prepare_resume(
     recorded = run.manifest
     where = str(run.path / "manifest.json")
     description = description_of(recorded, where)
-    execution = Execution(recorded.executor) if execution is None else execution
+    if execution is None:
+        execution = Execution(recorded.executor, limits=recorded_limits(recorded))
     older = _version_changes(recorded)
     try:
         prepared = prepare(catalog, description, execution)
@@ -67,6 +69,12 @@ def prepare_resume(
         prepared = _extended(catalog, prepared, repeats, limit)
     manifest = replace(prepared.manifest, created=recorded.created, gl=recorded.gl)
     return replace(prepared, manifest=manifest, changes=changes, accept_changes=accept_changes)
+
+
+def recorded_limits(recorded: Manifest) -> Limits:
+    """The limits of a run's workers so far; the defaults when it was made by an rbench that had none."""
+    known = {f.name for f in fields(Limits)}
+    return Limits(**{name: value for name, value in recorded.limits.items() if name in known})
 
 
 def _version_changes(recorded: Manifest) -> dict[str, tuple[Any, Any]]:

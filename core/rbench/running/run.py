@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, fields, replace
@@ -27,10 +28,12 @@ from rbench.running.agents import (
     resolve_agent,
 )
 from rbench.running.description import RunDescription
-from rbench.running.executors import Execution
+from rbench.running.episode import GOAL_AT_RESET
+from rbench.running.executors import Execution, OnWait, unwatched
 from rbench.running.interrupts import first_interrupt_only
 from rbench.running.job import Job
 from rbench.running.plan import Plan
+from rbench.running.surroundings import Surroundings
 from rbench.running.visibility import check_visibility
 from rbench.running.worker import check_world, settle_gl
 from rbench.simulation.profiles import render_profile
@@ -39,6 +42,9 @@ from rbench.suites.suite import Suite
 from rbench.values import to_plain
 from rbench.vision.metering import VisionMeter
 from rbench.vision.spending import Spending
+
+#: Episodes, the first of a session, whose goal holds before anything was done: then it is not one odd level.
+NOTHING_TO_DO = 3
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,7 @@ class PreparedRun:
             suite_hash=self.suite.hash,
             distributions=names,
             versions=versions(names, commits=False),
+            limits=self.execution.limits,
         )
 
 
@@ -86,6 +93,7 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
     settle_gl()  # before anything of the agent is imported
     parts = resolve_agent(catalog, description)
     plan = Plan(suite, description.selection)
+    surroundings = Surroundings()
     with stdout_to_stderr():  # agent code may print
         vision = VisionMeter()
         try:
@@ -96,6 +104,7 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
                 close_agent(agent, description.agent.name)
         finally:
             vision.close()
+    surroundings.restore()
     check_agent(suite, manifest, description.agent.name)
     check_world(suite, manifest)
     unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
@@ -141,6 +150,7 @@ def _manifest(
         planned=plan.count,
         executor=execution.executor,
         workers=execution.at_once,
+        limits=to_plain(execution.limits),
         versions=versions(_distributions(suite, parts)),
         host=host(),
         rbench=__version__,
@@ -163,11 +173,13 @@ def execute(
     prepared: PreparedRun,
     directory: RunDirectory,
     on_finished: Callable[[EpisodeRecord], Any] = lambda record: None,
+    on_wait: OnWait = unwatched,
 ) -> None:
     """Run every planned episode that the directory does not hold yet; each is on disk before it counts.
 
     Args:
         on_finished: called after each episode is on disk (progress).
+        on_wait: called while workers are at something for long (`rbench.running.executors`).
 
     Raises:
         StoppedEarly, StartError: the run cannot go on; what is done is on disk.
@@ -177,7 +189,7 @@ def execute(
         try:
             check_vision(prepared.parts)
             _begin(prepared, directory)
-            _run(prepared, directory, on_finished)
+            _run(prepared, directory, on_finished, on_wait)
         except BaseException as problem:
             with suppress(StoppedEarly):  # a full disk, which is what `problem` says then
                 directory.update(state="interrupted" if isinstance(problem, KeyboardInterrupt) else "stopped")
@@ -198,12 +210,15 @@ def _begin(prepared: PreparedRun, directory: RunDirectory) -> None:
     directory.update(**{**written, "sessions": sessions, "state": "running"})
 
 
-def _run(prepared: PreparedRun, directory: RunDirectory, on_finished: Callable[[EpisodeRecord], Any]) -> None:
+def _run(
+    prepared: PreparedRun, directory: RunDirectory, on_finished: Callable[[EpisodeRecord], Any], on_wait: OnWait
+) -> None:
     store = directory.store()
     missing = (episode for episode in prepared.plan if not store.is_finished(episode.id))
     executor = prepared.execution.load()
     spending = Spending()
-    with closing(executor(prepared.job, prepared.suite, missing, prepared.execution.at_once)) as results:
+    reasons: Counter[str] = Counter()
+    with closing(executor(prepared.job, prepared.suite, missing, prepared.execution.at_once, on_wait)) as results:
         for finished in results:
             _note_renderer(prepared, directory, finished.provenance.get("gl"))
             if finished.transcript is not None:
@@ -215,6 +230,9 @@ def _run(prepared: PreparedRun, directory: RunDirectory, on_finished: Callable[[
             spent = spending.reached(prepared.parts.limits)
             if spent and directory.counts()["missing"]:
                 raise StoppedEarly(spent)
+            reasons[finished.record.reason] += 1
+            if reasons == {GOAL_AT_RESET: NOTHING_TO_DO}:
+                raise StoppedEarly(f"{finished.record.error}. It was so in each of the first {NOTHING_TO_DO} episodes")
 
 
 def _note_renderer(prepared: PreparedRun, directory: RunDirectory, gl: Mapping[str, Any] | None) -> None:

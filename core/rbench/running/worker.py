@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import sys
+import time
+from dataclasses import replace
 
 from rbench.design import Episode
 from rbench.errors import StartError, UsageError
@@ -13,6 +16,7 @@ from rbench.running.agents import ResolvedAgent, build_agent, close_agent, effec
 from rbench.running.episode import EpisodeRunner, Finished
 from rbench.running.job import Job
 from rbench.running.phases import Phase, PhaseMarker
+from rbench.running.surroundings import Surroundings
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.vision.metering import VisionMeter
@@ -83,6 +87,7 @@ class Worker:
             parts.secrets,
             self.vision,
         )
+        self._surroundings = Surroundings()
         self.phase.enter(Phase.IDLE)
 
     @classmethod
@@ -104,15 +109,34 @@ class Worker:
         return cls(suite, resolve_agent(catalog, job.description), job.description.seed, phase)
 
     def run(self, episode: Episode, attempts: int = ATTEMPTS) -> Finished:
-        """Run an episode; an infrastructure error is tried again, `attempts` times in all."""
-        for _ in range(attempts - 1):
+        """Run an episode; an infrastructure error is tried again, `attempts` times in all.
+
+        The record says how much processor time the episode took (`timing.cpu`), its provenance how much memory this
+        process has had at most (`peak_memory`, bytes).
+        """
+        for left in reversed(range(attempts)):
+            self._surroundings.restore()
+            self.phase.begin()
+            before = time.process_time()
             finished = self.runner.run(episode)
-            if finished.record.outcome != "infrastructure_error":
-                return finished
-        return self.runner.run(episode)
+            cpu = time.process_time() - before
+            self._surroundings.restore()
+            if finished.record.outcome != "infrastructure_error" or left == 0:
+                break
+        record = replace(finished.record, timing={**finished.record.timing, "cpu": cpu})
+        return replace(finished, record=record, provenance={**finished.provenance, "peak_memory": _peak_memory()})
 
     def close(self) -> None:
         """Close agent, vision models and world; an agent that fails to is only logged. The phase stays what it was."""
         close_agent(self.agent, self.runner.agent_name)
         self.vision.close()
         self.world.close()
+
+
+def _peak_memory() -> int | None:
+    """Bytes; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    resource = importlib.import_module("resource")
+    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -3,7 +3,8 @@
 An executor is a function `(job, suite, episodes, workers)` that yields a `Finished` for each episode it takes,
 in whatever order they end. It takes episodes one by one, as it needs them, and yields before it asks for many more,
 so that memory does not grow with the run. It ends its workers however it is left: exhausted, closed or by an
-exception.
+exception. One that can tell which of its workers are at something for long takes a fifth argument, `on_wait`, and
+calls it with them about twice a second, and with none once that is over.
 """
 
 from __future__ import annotations
@@ -12,12 +13,13 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from rbench.errors import UsageError, did_you_mean
+from rbench.running.limits import Limits
 
 if TYPE_CHECKING:
     from rbench.design import Episode
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
     from rbench.running.job import Job
     from rbench.suites.suite import Suite
 
-    Executor = Callable[[Job, Suite, Iterator[Episode], int], Generator[Finished, None, None]]
+    class Executor(Protocol):
+        """See above."""
+
+        def __call__(
+            self, job: Job, suite: Suite, episodes: Iterator[Episode], workers: int, on_wait: OnWait = ...
+        ) -> Generator[Finished, None, None]: ...
 
 #: Name -> target of the function. Imported when chosen.
 EXECUTORS = {
@@ -38,18 +45,42 @@ DEFAULT_EXECUTOR = "serial" if sys.platform == "win32" else "processes"
 
 
 @dataclass(frozen=True)
+class Waiting:
+    """A worker that has been at one thing for long.
+
+    Attributes:
+        worker: its number, from 1.
+        doing: what it is at: `in act()`.
+        seconds: for how long.
+    """
+
+    worker: int
+    doing: str
+    seconds: float
+
+
+OnWait = Callable[[tuple[Waiting, ...]], Any]
+
+
+def unwatched(waiting: tuple[Waiting, ...]) -> None:
+    """An `on_wait` for which nobody waits."""
+
+
+@dataclass(frozen=True)
 class Execution:
     """Where the episodes of a run are executed. Decides no record.
 
     Attributes:
         workers: how many at once; None: one for each usable core.
+        limits: what a worker may take before it is ended; the serial executor ends nothing.
 
     Raises:
-        UsageError: an unknown executor, or fewer than one worker.
+        UsageError: an unknown executor, or fewer than one worker. StartError: its library is missing.
     """
 
     executor: str = DEFAULT_EXECUTOR
     workers: int | None = None
+    limits: Limits = field(default_factory=Limits)
 
     def __post_init__(self) -> None:
         if self.executor not in EXECUTORS:

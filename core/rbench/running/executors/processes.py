@@ -1,7 +1,8 @@
 """The processes executor: worker processes on this machine.
 
 Each worker gets episodes in plan order, at most one ahead. A worker that ends is an event with a record: in agent
-code it costs the episode (`agent_error`), elsewhere the episode is tried again; a new worker takes its place.
+code it costs the episode (`agent_error`), elsewhere the episode is tried again; a new worker takes its place. One that
+passes a limit is ended (`watchdog`), and is lost like any other.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ import time
 from collections import Counter, deque
 from collections.abc import Generator, Iterator
 from dataclasses import replace
+from itertools import count
 from multiprocessing.connection import wait
-from typing import NoReturn
+from typing import Any
 
-import rbench.errors
 from rbench.design import Episode
-from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
+from rbench.errors import StartError, StoppedEarly
 from rbench.record import EpisodeRecord, Outcome
 from rbench.running.episode import WORKER_LOST, Finished
-from rbench.running.executors.messages import Message
+from rbench.running.executors import OnWait, Waiting, unwatched
+from rbench.running.executors.guardian import Guardian
+from rbench.running.executors.messages import Message, raise_failure
+from rbench.running.executors.watchdog import Watchdog, long_wait
 from rbench.running.executors.worker_process import Ending, WorkerProcess, end, stop
 from rbench.running.job import Job
 from rbench.running.phases import Phase
@@ -36,20 +40,22 @@ FAILED_STARTS = 3
 #: With longer episodes the wait is nothing, and the last ones are spread better.
 SHORT_EPISODE = 1.0
 
-#: Seconds between two looks at whether workers live whose connection somebody else keeps open.
+#: Seconds between two looks at limits, and at whether workers live whose connection somebody else keeps open.
 _PULSE = 0.5
 
 #: Seconds to wait for our own SIGTERM when a worker got one: a job that is ended as a whole blames no agent.
 _GRACE = 1.0
 
 
-def run_processes(job: Job, suite: Suite, episodes: Iterator[Episode], workers: int) -> Generator[Finished, None, None]:
+def run_processes(
+    job: Job, suite: Suite, episodes: Iterator[Episode], workers: int, on_wait: OnWait = unwatched
+) -> Generator[Finished, None, None]:
     """Run episodes in worker processes.
 
     Raises:
         StartError: workers cannot start. StoppedEarly: they cannot go on.
     """
-    pool = WorkerPool(job, suite, workers)
+    pool = WorkerPool(job, suite, workers, on_wait)
     try:
         yield from pool.run(episodes)
         pool.end()
@@ -64,7 +70,7 @@ class WorkerPool:
         workers: the processes that there are now.
     """
 
-    def __init__(self, job: Job, suite: Suite, size: int) -> None:
+    def __init__(self, job: Job, suite: Suite, size: int, on_wait: OnWait = unwatched) -> None:
         """A pool of at most `size` workers, each started when there is an episode for it."""
         self.workers: list[WorkerProcess] = []
         self._job = job
@@ -73,6 +79,10 @@ class WorkerPool:
         self._manager = RecursiveVariantTaskManager(suite)
         self._episodes: Iterator[Episode] = iter(())
         self._size = size
+        self._watchdog = Watchdog(job.limits, size)
+        self._looked = 0.0
+        self._on_wait = on_wait
+        self._waiting: tuple[Waiting, ...] = ()
         # Chosen once, here: the search starts a process of its own.
         gl = importlib.import_module("rbench.simulation.gl")
         self._environment = gl.gl_variables(gl.choose_gl())
@@ -80,25 +90,34 @@ class WorkerPool:
         self._attempts: Counter[str] = Counter()
         self._failed_starts = 0
         self._any_finished = False
+        self._guardian = Guardian()
 
     def run(self, episodes: Iterator[Episode]) -> Iterator[Finished]:
         """Hand out episodes until all are finished. The workers stay, for more."""
         self._episodes = episodes
         self._hand_out()
-        while any(worker.given for worker in self.workers):
+        while any(worker.given or worker.leaving for worker in self.workers):
             readable = wait([worker.connection for worker in self.workers], _PULSE)
             for worker in list(self.workers):
                 if worker.connection in readable or not worker.alive:
                     yield from self._attend(worker)
+            if time.monotonic() - self._looked >= _PULSE:
+                yield from self._look()
             self._hand_out()
 
     def end(self) -> None:
         """Let the workers close their agents and end."""
         end(self.workers)
+        self.workers.clear()
+        self._guardian.close()
 
     def stop(self) -> None:
         """End the workers, whatever they do."""
-        stop(self.workers)
+        try:
+            stop(self.workers)
+        finally:
+            self.workers.clear()
+            self._guardian.close()
 
     def _attend(self, worker: WorkerProcess) -> Iterator[Finished]:
         # Asked before reading: what a worker sent before it died is then there to be read.
@@ -106,25 +125,53 @@ class WorkerPool:
         messages, hung_up = worker.received()
         for message, blob in messages:
             if "finished" in message:
-                worker.took()
-                self._give(worker)
-                self._any_finished = True
+                self._took(worker, message["changed"])
                 yield Finished(EpisodeRecord.from_plain(message["finished"]), blob, message["provenance"])
             elif "ready" in message:
-                worker.since = time.monotonic()
+                worker.ready()
                 self._failed_starts = 0
             else:
-                _raise(message)
+                raise_failure(message)
         if dead or hung_up:
             yield from self._lost(worker, worker.ending())
+
+    def _took(self, worker: WorkerProcess, changed: bool) -> None:
+        """A worker finished its first episode: it goes on, unless a new one had better take its place.
+
+        Args:
+            changed: the agent changed its process for good, so that it ends now.
+        """
+        worker.took()
+        self._any_finished = True
+        if changed:
+            self._again.extendleft(reversed(worker.given))
+            worker.given.clear()
+            worker.leave()
+        elif not self._watchdog.outgrown(worker):
+            self._give(worker)
+        elif not worker.given:
+            worker.leave()
+
+    def _look(self) -> Iterator[Finished]:
+        """End workers that passed a limit, and say which ones are at something for long."""
+        self._looked = time.monotonic()
+        for worker in list(self.workers):
+            worker.look()
+            if exceeded := self._watchdog.exceeded(worker):
+                yield from self._lost(worker, worker.end_for(exceeded))
+        waiting = tuple(filter(None, map(long_wait, self.workers)))
+        if waiting or self._waiting:
+            self._on_wait(waiting)
+        self._waiting = waiting
 
     def _hand_out(self) -> None:
         """Give every worker something to do, and start as many as there is work for."""
         for worker in self.workers:
-            if not worker.given:
+            if not worker.given and worker.leaving is None:
                 self._give(worker)
         while len(self.workers) < self._size and (episode := self._next()) is not None:
-            worker = WorkerProcess(self._message, self._environment)
+            number = next(n for n in count(1) if all(worker.number != n for worker in self.workers))
+            worker = WorkerProcess(self._message, self._environment, number, self._guardian)
             self.workers.append(worker)
             worker.give(episode)
 
@@ -167,36 +214,25 @@ class WorkerPool:
             return
         kind = StoppedEarly if self._any_finished else StartError
         raise kind(
-            f"worker processes end before they are ready ({ending}, {phase.words});"
-            " run with --executor serial to see why"
+            f"agent {self._job.description.agent.name!r}: worker processes end before they are ready ({ending},"
+            f" {phase.words}); run with --executor serial to see why"
         )
 
     def _lost_episode(
         self, episode: Episode, outcome: Outcome, ending: Ending, phase: Phase, seconds: float
     ) -> Finished:
-        agent = self._job.description.agent.name
+        agent, exceeded = self._job.description.agent.name, ending.exceeded
         record = unplayed_record(
             self._suite,
             self._manager,
             episode,
             self._job.description.seed,
             outcome=outcome,
-            reason=WORKER_LOST,
+            reason=WORKER_LOST if exceeded is None else exceeded.reason,
             error=f"agent {agent!r}: its worker process was lost {phase.words} ({ending})",
         )
-        lost = {"phase": phase.name.lower(), "signal": ending.signal, "status": ending.status}
+        lost: dict[str, Any] = {"phase": phase.name.lower(), "signal": ending.signal, "status": ending.status}
+        if exceeded is not None:
+            lost["limit"] = exceeded.limit
         record = replace(record, agent={**record.agent, "lost": lost}, timing={"total": seconds})
         return Finished(record, b"")
-
-
-def _raise(message: Message) -> NoReturn:
-    """Raise here what ended a worker: it would end them all."""
-    kind = getattr(rbench.errors, message["failure"], None)
-    if isinstance(kind, type) and issubclass(kind, (UsageError, StartError, StoppedEarly)):
-        problem: RbenchError = kind(message["message"])
-    else:
-        problem = StartError(
-            f"a worker failed: {message['failure']}: {message['message']}; run again with --debug for the traceback"
-        )
-    problem.add_note(message["traceback"])
-    raise problem

@@ -5,24 +5,34 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
-import io
 import os
 import signal
-import socket
 import sys
 import threading
 import traceback
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from queue import SimpleQueue
 from types import FrameType
 from typing import TYPE_CHECKING, NoReturn
 
-from rbench.running.executors.messages import Message, Unpacker, packed
+from rbench.running.executors.connection import Connection, CutOff
+from rbench.running.executors.messages import Message, failure
 from rbench.running.executors.shared_phase import SharedPhase
+from rbench.running.phases import Phase
 
 if TYPE_CHECKING:
+    from rbench.running.episode import Finished
     from rbench.running.worker import Worker
 
 _PR_SET_PDEATHSIG = 1
+
+#: Exit status of a worker whose agent closed its connection to the run.
+CUT_OFF = 113
+
+#: How much sooner than other processes a worker is ended when the machine has no memory left (0 to 1000).
+_OUT_OF_MEMORY_SCORE = 500
 
 Inbox = SimpleQueue[Message]
 
@@ -39,19 +49,26 @@ def main(parent: int, page: int) -> NoReturn:
         page: descriptor of the page to write phases to.
     """
     status = 1
+    phase = None
     try:
         _handle_signals()
         _end_with(parent)
         sys.argv = ["rbench worker"]
         faulthandler.enable()
-        channel = _channel()
+        connection = Connection()
         phase = SharedPhase(page)
         os.close(page)
         inbox: Inbox = SimpleQueue()
-        threading.Thread(target=_listen, args=(channel, inbox), name="rbench-parent", daemon=True).start()
-        status = _work(channel, inbox, phase)
+        listen = threading.Thread(
+            target=connection.listen, args=(inbox.put, partial(_cut_off, phase)), name="rbench-run", daemon=True
+        )
+        listen.start()
+        status = _work(connection, inbox, phase)
     except _ToldToEnd:
         status = 128 + signal.SIGTERM
+    except CutOff:
+        assert phase is not None
+        _cut_off(phase)
     except BrokenPipeError:
         pass  # the parent is gone
     except BaseException:
@@ -65,16 +82,16 @@ def main(parent: int, page: int) -> NoReturn:
         os._exit(status)
 
 
-def _work(channel: socket.socket, inbox: Inbox, phase: SharedPhase) -> int:
+def _work(connection: Connection, inbox: Inbox, phase: SharedPhase) -> int:
     job = inbox.get()["job"]
     try:
         worker = _worker(job, phase)
     except Exception as problem:
-        channel.sendall(packed(_failure(problem)))
+        connection.send(failure(problem))
         return 1
-    channel.sendall(packed({"ready": os.getpid()}))
+    connection.send({"ready": os.getpid()})
     try:
-        return _episodes(worker, channel, inbox)
+        return _episodes(worker, connection, inbox)
     finally:
         worker.close()
 
@@ -88,7 +105,7 @@ def _worker(job: Message, phase: SharedPhase) -> Worker:
     return Worker.of_job(from_plain(Job, job), phase)
 
 
-def _episodes(worker: Worker, channel: socket.socket, inbox: Inbox) -> int:
+def _episodes(worker: Worker, connection: Connection, inbox: Inbox) -> int:
     from rbench.design import Episode
     from rbench.values import from_plain, to_plain
 
@@ -100,42 +117,34 @@ def _episodes(worker: Worker, channel: socket.socket, inbox: Inbox) -> int:
         except KeyboardInterrupt:  # no signal raises it here, so it is the agent's
             os._exit(128 + signal.SIGINT)
         except Exception as problem:
-            channel.sendall(packed(_failure(problem)))
+            connection.send(failure(problem))
             return 1
-        answer = {"finished": finished.record.to_plain(), "provenance": to_plain(finished.provenance)}
-        channel.sendall(packed(answer, finished.trajectory))
+        if changed := connection.mended():
+            finished = _blamed(finished, worker.runner.agent_name)
+        answer = {
+            "finished": finished.record.to_plain(),
+            "provenance": to_plain(finished.provenance),
+            "changed": changed,
+        }
+        connection.send(answer, finished.trajectory)
+        if changed:  # who knows what else was closed: a new process takes the next one
+            return 0
     return 0
 
 
-def _failure(problem: Exception) -> Message:
-    """An error that ends the run, as the parent raises it again."""
-    trace = "".join(traceback.format_exception(problem))
-    return {"failure": type(problem).__name__, "message": str(problem), "traceback": trace}
+def _blamed(finished: Finished, agent: str) -> Finished:
+    """What fails in a process whose descriptors agent code closed is the agent's doing."""
+    record = finished.record
+    if record.outcome != "infrastructure_error":
+        return finished
+    error = f"agent {agent!r} closed file descriptors that are not its own. Then: {record.error}"
+    return replace(finished, record=replace(record, outcome="agent_error", reason="agent_error", error=error))
 
 
-def _listen(channel: socket.socket, inbox: Inbox) -> None:
-    """Receive in a thread of its own, so that the end of the parent is noticed while an episode runs."""
-    unpacker = Unpacker()
-    while True:
-        try:
-            data = channel.recv(1 << 16)
-        except OSError:
-            data = b""
-        if not data:
-            os._exit(1)
-        for message, _ in unpacker.feed(data):
-            inbox.put(message)
-
-
-def _channel() -> socket.socket:
-    """Keep the socket that came as stdin to ourselves: agent code finds an empty stdin, and stdout is stderr."""
-    channel = socket.socket(fileno=os.dup(0))
-    nothing = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
-    os.close(nothing)
-    if isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(line_buffering=True)
-    return channel
+def _cut_off(phase: SharedPhase) -> NoReturn:
+    """End without a word: there is nobody to tell. The run learns the rest from phase and status."""
+    phase.enter(Phase.AGENT_ACT if phase.attempts else Phase.MAKING_AGENT)
+    os._exit(CUT_OFF)
 
 
 def _handle_signals() -> None:
@@ -154,8 +163,13 @@ def _handle_signals() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Have the system end this process with its parent, also inside code that never returns to Python."""
+    """Have the system end this process with its parent, also inside code that never returns to Python.
+
+    And before its parent, when memory runs out.
+    """
     if sys.platform == "linux":
+        with contextlib.suppress(OSError):
+            Path("/proc/self/oom_score_adj").write_text(str(_OUT_OF_MEMORY_SCORE))
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was gone before
         os._exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -15,8 +16,12 @@ from dataclasses import dataclass
 
 from rbench.design import Episode
 from rbench.errors import StartError
+from rbench.running.executors.guardian import Guardian
+from rbench.running.executors.guardian_main import MARK, end_group, end_marked
 from rbench.running.executors.messages import Message, Unpacker, packed
 from rbench.running.executors.shared_phase import SharedPhase, page_descriptor
+from rbench.running.executors.worker_main import CUT_OFF
+from rbench.running.executors.worker_output import OutputRelay
 from rbench.running.phases import Phase
 from rbench.values import to_plain
 
@@ -45,11 +50,31 @@ _ONE_THREAD = {
 
 
 @dataclass(frozen=True)
+class Exceeded:
+    """A limit that was passed.
+
+    Attributes:
+        reason: of the episode's record.
+        limit: in the unit of the option.
+        words: what was the case.
+    """
+
+    reason: str
+    limit: float
+    words: str
+
+
+@dataclass(frozen=True)
 class Ending:
-    """How a process ended: by a signal, or with an exit status."""
+    """How a process ended: by a signal, or with an exit status.
+
+    Attributes:
+        exceeded: the limit for which it was ended, or None when it ended without our doing.
+    """
 
     signal: str | None
     status: int | None
+    exceeded: Exceeded | None = None
 
     @property
     def by_request(self) -> bool:
@@ -57,6 +82,10 @@ class Ending:
         return self.signal in ("SIGTERM", "SIGINT", "SIGHUP") or self.status == TOLD_TO_END
 
     def __str__(self) -> str:
+        if self.exceeded is not None:
+            return self.exceeded.words
+        if self.status == CUT_OFF:
+            return "the agent closed file descriptors that are not its own"
         return f"signal {self.signal}" if self.signal is not None else f"exit status {self.status}"
 
 
@@ -64,40 +93,62 @@ class WorkerProcess:
     """One worker process: what it was given, what it is doing, and how it ended.
 
     Attributes:
+        number: from 1; what it is called.
         given: the episodes it has and has not finished; the first is the one it works on.
-        since: when it began with that one (`time.monotonic`), or None while it still starts. A wall limit for
-            episodes starts here.
+        since: when it began with that one (`time.monotonic`), or None while it still starts.
         seconds: what the last episode took, None before there was one.
+        began: when the present attempt at an episode began; while it starts, when it was started.
+        entered: when the present phase began. Both are noticed by `look`, and as late as that is called.
+        leaving: since when it is asked to end, or None.
+        settled: memory (bytes) and open files after its first episode, None before.
     """
 
-    def __init__(self, job: Message, environment: Mapping[str, str]) -> None:
+    def __init__(self, job: Message, environment: Mapping[str, str], number: int, guardian: Guardian) -> None:
+        self.number = number
         self.given: deque[Episode] = deque()
         self.since: float | None = None
         self.seconds: float | None = None
+        self.began = self.entered = time.monotonic()
+        self.leaving: float | None = None
+        self.settled: tuple[int, int] | None = None
+        self._seen = (0, 0)
+        self._guardian = guardian
+        self._mark = f"{guardian.mark}.{secrets.token_hex(4)}"
         self._unpacker = Unpacker()
         self._socket, theirs = socket.socketpair()
         descriptor = page_descriptor()
+        output, printed = os.pipe()
         try:
             self._phase = SharedPhase(descriptor)
             with _signals_held_back():
                 self._process = subprocess.Popen(
                     [sys.executable, "-c", _BOOTSTRAP, str(os.getpid()), str(descriptor), *_path()],
                     stdin=theirs.fileno(),
-                    stdout=_stderr(),  # what agent code prints must not mix with results
-                    env={**_ONE_THREAD, **os.environ, **environment},
+                    stdout=printed,  # what agent code prints must not mix with results
+                    stderr=printed,
+                    env={**_ONE_THREAD, **os.environ, **environment, MARK: self._mark},
                     pass_fds=(descriptor,),
                     # A group of its own: what agents start is found, and ended, with it.
                     process_group=0,
                 )
         except OSError as problem:
             self._socket.close()
+            os.close(output)
             raise StartError(
                 f"a worker process cannot be started: {problem}; run with fewer --workers or --executor serial"
             ) from problem
         finally:
             theirs.close()
             os.close(descriptor)
+            os.close(printed)
+        guardian.add(self._process.pid)
+        self._output = OutputRelay(output, f"worker {number}")
         self._send({"job": job})
+
+    @property
+    def pid(self) -> int:
+        """Its process id, and that of its group."""
+        return self._process.pid
 
     @property
     def connection(self) -> socket.socket:
@@ -117,7 +168,7 @@ class WorkerProcess:
     def give(self, episode: Episode) -> None:
         """Hand it an episode, behind those it has."""
         if not self.given and self.since is not None:
-            self.since = time.monotonic()
+            self.since = self.began = time.monotonic()
         self.given.append(episode)
         self._send({"episode": to_plain(episode)})
 
@@ -139,7 +190,34 @@ class WorkerProcess:
         """The first of its episodes is finished; it begins with the next."""
         now = time.monotonic()
         self.seconds, self.since = now - (self.since or now), now
+        self.began = now
+        self._output.next_episode()
         return self.given.popleft()
+
+    def ready(self) -> None:
+        """It has started, and begins with what it was given."""
+        self.since = self.began = time.monotonic()
+
+    def look(self) -> None:
+        """Notice what it has begun since the last look."""
+        now = time.monotonic()
+        attempts, entries = self._phase.attempts, self._phase.entries
+        if attempts != self._seen[0]:
+            self.began = now
+        if entries != self._seen[1]:
+            self.entered = now
+        self._seen = (attempts, entries)
+
+    def leave(self) -> None:
+        """Ask it to close its agent and end."""
+        self.leaving = time.monotonic()
+        self._send({"end": True})
+
+    def end_for(self, exceeded: Exceeded) -> Ending:
+        """End it, and what it started, at once."""
+        end_group(self._process.pid)
+        self._process.wait()
+        return Ending("SIGKILL", None, exceeded)
 
     def ending(self) -> Ending:
         """How it ended; one that hung up without ending is killed."""
@@ -154,8 +232,10 @@ class WorkerProcess:
 
     def release(self) -> None:
         """Free what belonged to a process that ended, and end what agent code started and left behind."""
-        with contextlib.suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        end_group(self._process.pid)
+        end_marked(self._mark)
+        self._guardian.remove(self._process.pid)
+        self._output.close()
         self._socket.close()
         self._phase.close()
 
@@ -178,7 +258,7 @@ def end(workers: Iterable[WorkerProcess]) -> None:
     """Let idle workers close their agents and end; those that do not are stopped."""
     workers = list(workers)
     for worker in workers:
-        worker._send({"end": True})
+        worker.leave()
     _wait(workers, PATIENCE)
     stop(workers)
 
@@ -217,14 +297,6 @@ def _signals_held_back() -> Iterator[None]:
 
 def _path() -> list[str]:
     return [entry for entry in sys.path if isinstance(entry, str)]
-
-
-def _stderr() -> int:
-    try:
-        os.fstat(2)
-    except OSError:
-        return subprocess.DEVNULL
-    return 2
 
 
 def _signal_name(number: int) -> str:

@@ -1,0 +1,66 @@
+"""What the system says of a process and of the machine. Where there is no /proc, nothing is known (0 or None)."""
+
+from __future__ import annotations
+
+import os
+import resource
+import sys
+from pathlib import Path
+
+_PROC = Path("/proc")
+_PAGE = os.sysconf("SC_PAGE_SIZE") if sys.platform != "win32" else 4096
+
+#: Where the limit of a container stands: control groups 2 and 1.
+_CONTAINER = (Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory/memory.limit_in_bytes"))
+
+
+def private_memory(process: int) -> int:
+    """Bytes of memory that a process and its descendants do not share with others; mapped files do not count."""
+    try:
+        _, resident, shared, *_ = (_PROC / str(process) / "statm").read_text().split()
+    except (OSError, ValueError):
+        return 0
+    own = (int(resident) - int(shared)) * _PAGE
+    return own + sum(private_memory(child) for child in _children(process))
+
+
+def _children(process: int) -> list[int]:
+    found: list[int] = []
+    for file in (_PROC / str(process) / "task").glob("*/children"):
+        try:
+            found += map(int, file.read_text().split())
+        except OSError:  # the thread has ended
+            continue
+    return found
+
+
+def open_files(process: int) -> int:
+    """How many file descriptors a process has open."""
+    try:
+        return sum(1 for _ in (_PROC / str(process) / "fd").iterdir())
+    except OSError:
+        return 0
+
+
+def most_open_files(process: int) -> int:
+    """How many a process may have open."""
+    if sys.platform != "linux":
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    try:
+        return resource.prlimit(process, resource.RLIMIT_NOFILE)[0]
+    except OSError:
+        return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+
+
+def machine_memory(container: tuple[Path, ...] = _CONTAINER) -> int | None:
+    """Bytes of memory of this machine, or of its container if that has less; None when it is not known."""
+    try:
+        whole = os.sysconf("SC_PHYS_PAGES") * _PAGE
+    except (ValueError, OSError):
+        return None
+    for file in container:
+        try:
+            whole = min(whole, int(file.read_text()))
+        except (OSError, ValueError):  # there is none, or it says "max"
+            continue
+    return whole if whole > 0 else None

@@ -1,0 +1,36 @@
+"""What a worker may take, in seconds and megabytes, before it is ended."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite
+
+from rbench.errors import UsageError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """Bounds of a worker process. They decide no record, unless one is passed. 0: no bound.
+
+    Attributes:
+        episode: wall seconds of one attempt at an episode.
+        start: wall seconds from the start of a worker until it is ready for episodes.
+        memory: megabytes (1e6 bytes) of private memory, child processes included; None: an equal share of nine
+            tenths of what the machine or its container has.
+
+    Raises:
+        UsageError: a number that is negative or not finite.
+    """
+
+    episode: float = 1800.0
+    start: float = 600.0
+    memory: float | None = None
+
+    def __post_init__(self) -> None:
+        for option, value in (
+            ("--episode-limit", self.episode),
+            ("--start-limit", self.start),
+            ("--worker-memory", self.memory or 0.0),
+        ):
+            if not isfinite(value) or value < 0:
+                raise UsageError(f"{option} {value:g}: give a number of 0 or more; 0 is no limit")
