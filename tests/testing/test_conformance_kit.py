@@ -13,7 +13,7 @@ import pytest
 
 import rbench.testing
 from rbench.errors import UsageError
-from rbench.testing import CheckFailed, agent_checks, wrapper_checks
+from rbench.testing import CheckFailed, agent_checks, factor_checks, metric_checks, wrapper_checks
 from rbench.testing.checks import Check, CheckSkipped, run_check, run_checks
 from rbench.testing.kinds import KINDS, checks_of
 
@@ -112,10 +112,10 @@ def test_one_failure_stops_no_other_check() -> None:
 # --- exemptions and pytest -------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("bound", [agent_checks, wrapper_checks])
+@pytest.mark.parametrize("bound", [agent_checks, wrapper_checks, factor_checks, metric_checks])
 def test_an_exemption_of_no_check_is_refused_with_near_names(bound: Callable[..., Any]) -> None:
-    with pytest.raises(UsageError, match="deterministic"):
-        bound("anything", exemptions={"determinstic": "reason"})
+    with pytest.raises(UsageError, match="same-in-another-process"):
+        bound("anything", exemptions={"same-in-an-other-process": "reason"})
 
 
 @pytest.mark.parametrize("reason", ["", "  ", None])

@@ -16,6 +16,8 @@ from rbench.testing.factor_worlds import CHECKS as OF_BUILT_LEVELS
 from rbench.testing.isolation import CHECKS as OF_ISOLATION
 from rbench.testing.making import CHECKS as OF_MAKING
 from rbench.testing.making import options
+from rbench.testing.metric_subject import MetricSubject
+from rbench.testing.metrics import CHECKS as OF_METRICS
 from rbench.testing.perception import CHECKS as OF_PERCEPTION
 from rbench.testing.real_world import CHECKS as IN_THE_REAL_WORLD
 from rbench.testing.resources import CHECKS as OF_RESOURCES
@@ -30,6 +32,7 @@ _AFTER = (*OF_RESOURCES, *IN_THE_REAL_WORLD)
 KINDS: Mapping[str, tuple[Callable[..., Subject], tuple[Check, ...]]] = {
     "agent": (AgentSubject, (*_BEFORE, *OF_CONVENTIONS, *_AFTER)),
     "factor": (FactorSubject, (options, *OF_LEVELS, *OF_SETUPS, *OF_BUILT_LEVELS)),
+    "metric": (MetricSubject, (options, *OF_METRICS)),
     "wrapper": (WrapperSubject, (*_BEFORE, *OF_WRAPPERS, *_AFTER)),
 }
 
