@@ -91,7 +91,7 @@ def odd() -> dict[str, Study]:
             "cells without an episode", lambda r: r.levels.get("color") != "red" or r.repeat > 1
         ),
         "missing-dimension": full.only("nothing of one dimension and the grid", lambda r: r.dimension == "color"),
-        "single-level": _study("a dimension with one level", one_level),
+        "single-level": _study("a dimension with one level", single_level),
         "single-block": _study("one context, one repeat", one_block),
         "all-success": full.ending("every episode succeeds", lambda record: "success"),
         "all-failure": full.ending("every episode fails", lambda record: "failure"),
