@@ -11,6 +11,9 @@ from rbench.errors import UsageError, did_you_mean
 if TYPE_CHECKING:
     import pydantic
 
+#: Type of a pydantic error whose value may be a secret in the wrong place and is not shown.
+HIDDEN = "hidden_value"
+
 _SECRET = re.compile(r"(^|_)(key|token|secret|password|credentials?)$", re.IGNORECASE)
 
 
@@ -56,7 +59,8 @@ def _described(detail: Mapping[str, Any], names: list[str]) -> str:
     near = did_you_mean(given, choices) if isinstance(given, str) and choices else ""
     if not option:  # a rule over several options
         return message
-    shown = "(hidden)" if any(_SECRET.search(str(part)) for part in detail["loc"]) else _short(given)
+    hidden = detail["type"] == HIDDEN or any(_SECRET.search(str(part)) for part in detail["loc"])
+    shown = "(hidden)" if hidden else _short(given)
     return f"option {option!r} = {shown}: {message[:1].lower()}{message[1:]}{'.' + near if near else ''}"
 
 

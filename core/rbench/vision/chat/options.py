@@ -7,7 +7,9 @@ from typing import Any, Literal, Self
 from urllib.parse import urlsplit
 
 from pydantic import Field, field_validator, model_validator
+from pydantic_core import PydanticCustomError
 
+from rbench.plugins.options import HIDDEN
 from rbench.vision.coordinates import CoordinateSpace
 from rbench.vision.images import ImageFormat
 from rbench.vision.spending import SpendingLimits
@@ -16,9 +18,15 @@ OPENAI = "https://api.openai.com/v1"
 
 Structure = Literal["json_schema", "json_object", "none"]
 
-_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+#: As in manifests, which keep such a name and redact whatever else stands for a secret.
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9_]*")
 #: What rbench itself decides in a request.
 _OWN_FIELDS = frozenset({"model", "messages", "stream", "n"})
+
+
+def _hidden(message: str) -> PydanticCustomError:
+    """An error that does not show the value: who misunderstands the option has written a key there."""
+    return PydanticCustomError(HIDDEN, message)
 
 
 class Options(SpendingLimits):
@@ -82,28 +90,27 @@ class Options(SpendingLimits):
             parts = urlsplit(value)
             port = parts.port
         except ValueError:
-            raise ValueError("is no URL; give one such as http://127.0.0.1:8000/v1") from None
+            raise _hidden("is no URL; give one such as http://127.0.0.1:8000/v1") from None
         if parts.scheme not in ("http", "https") or not parts.hostname or port == 0 or not value.isprintable():
-            raise ValueError("is no URL of a server; give one such as http://127.0.0.1:8000/v1")
+            raise _hidden("is no URL of a server; give one such as http://127.0.0.1:8000/v1")
         if "@" in parts.netloc:
-            raise ValueError("holds a user or password; put the key into a variable and name it with api_key_env")
+            raise _hidden("holds a user or password; put the key into a variable and name it with api_key_env")
         return value
 
     @field_validator("api_key_env")
     @classmethod
     def _variable(cls, value: str) -> str:
-        # Not shown: who takes it for the key itself has written the key here.
         if not _VARIABLE.fullmatch(value):
-            raise ValueError("must be the name of an environment variable, not the key itself")
+            raise _hidden("must be the name of an environment variable (A-Z, 0-9, _), not the key itself")
         return value
 
     @field_validator("headers_env")
     @classmethod
     def _variables(cls, value: dict[str, str]) -> dict[str, str]:
         if not all(_VARIABLE.fullmatch(variable) for variable in value.values()):
-            raise ValueError("must give the name of an environment variable for each header, not the value itself")
+            raise _hidden("must give the name of an environment variable for each header, not the value itself")
         if not all(re.fullmatch(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+", header) for header in value):
-            raise ValueError("has a name that is none of a header")
+            raise _hidden("has a name that is none of a header")
         return value
 
     @field_validator("extra_body")
