@@ -1,7 +1,7 @@
 """Command line: one command a file, loaded when called.
 
 Exit codes: 0 clean; 1 something failed that was not foreseen, or a command says so; 2 wrong use; 3 could not start;
-4 stopped early; 130 and 143 interrupted; 141 the reader of stdout went away.
+4 stopped early; 129, 130 and 143 interrupted; 141 the reader of stdout went away.
 """
 
 from __future__ import annotations
@@ -41,11 +41,18 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "verify": ("rbench.cli.verify:command", "Whether a run is whole, and a random part of it happens again."),
 }
 
-USAGE, INTERRUPTED, TERMINATED, PIPE_CLOSED = 2, 130, 143, 141
+USAGE, INTERRUPTED, PIPE_CLOSED = 2, 130, 141
+
+#: Signals that end work like Ctrl-C does: a system that ends jobs, a terminal that is closed.
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class Terminated(KeyboardInterrupt):
-    """SIGTERM arrived. It ends work like Ctrl-C does, with the exit code of its own."""
+    """SIGTERM or SIGHUP arrived. It ends work like Ctrl-C does, with the exit code of its own."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.exit_code = 128 + number
 
 
 class LazyGroup(click.Group):
@@ -100,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if arguments is None:
             _end_undisturbed()
         print_note("interrupted")
-        return TERMINATED if isinstance(stop, Terminated) else INTERRUPTED
+        return stop.exit_code if isinstance(stop, Terminated) else INTERRUPTED
     except click.Abort:
         print_note("interrupted")
         return INTERRUPTED
@@ -134,23 +141,27 @@ def _call(arguments: list[str]) -> int:
 @contextlib.contextmanager
 def _terminable() -> Iterator[None]:
     def terminate(signum: int, frame: FrameType | None) -> NoReturn:
-        raise Terminated
+        raise Terminated(signum)
 
+    before = {}
     try:
-        before = signal.signal(signal.SIGTERM, terminate)
+        for number in _ENDING:
+            if number == signal.SIGTERM or signal.getsignal(number) is signal.SIG_DFL:  # nohup had it ignored
+                before[number] = signal.signal(number, terminate)
     except ValueError:  # not in the main thread: signals are not ours to handle
         yield
         return
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 def _end_undisturbed() -> None:
     """Ignore what a second Ctrl-C sends: in the last moments of an interpreter it would change the exit code."""
     with contextlib.suppress(ValueError):  # not in the main thread
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in (signal.SIGINT, *_ENDING):
             signal.signal(number, signal.SIG_IGN)
 
 

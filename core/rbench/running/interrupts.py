@@ -1,4 +1,4 @@
-"""Ctrl-C and SIGTERM: the first one ends the run, and what follows at once does not disturb that."""
+"""Ctrl-C, SIGTERM and SIGHUP: the first one ends the run, and what follows at once does not disturb that."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 #: Seconds after an interrupt in which further ones are taken for the same: ending takes about as long at most.
 _SAME = 3.0
 
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 Handler = Callable[[int, FrameType | None], Any]
 
@@ -35,7 +35,7 @@ class _FirstOnly:
 
 @contextmanager
 def first_interrupt_only() -> Iterator[None]:
-    """Let one SIGINT or SIGTERM through; hold more of them back for three seconds.
+    """Let one SIGINT, SIGTERM or SIGHUP through; hold more of them back for three seconds.
 
     People press Ctrl-C twice, and a job system may send SIGTERM behind SIGINT: what ends the run, and writes down
     that it was interrupted, must not be interrupted itself. After an interrupt this stays in force when the block is

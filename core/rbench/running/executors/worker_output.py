@@ -45,7 +45,9 @@ class OutputRelay:
     def next_episode(self) -> None:
         """An episode is over: say what was dropped, and begin to count again."""
         with self._lock:
-            self._flush()
+            if self._line:
+                self._line += b"\n"
+                self._flush()
             if self._dropped:
                 text = (
                     f"note: {self._name} printed {_size(self._passed + self._dropped)} in one episode;"
@@ -90,8 +92,6 @@ class OutputRelay:
 
     def _flush(self) -> None:
         _write(self._line)
-        if self._line and self._dropped:
-            _write(b"\n")
         self._line.clear()
 
 
