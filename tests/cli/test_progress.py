@@ -10,6 +10,7 @@ import pytest
 from rbench.cli.durations import duration
 from rbench.cli.progress import LIVE_INTERVAL, PLAIN_INTERVAL, RunProgress, success_interval
 from rbench.record import EpisodeRecord, Hashes, Outcome
+from rbench.running.executors import Waiting
 
 
 class Terminal(io.StringIO):
@@ -72,6 +73,31 @@ def test_a_terminal_gets_one_line_that_changes(
     assert states[1].startswith("[....................] 0/4")
     assert states[-1].startswith("4/4 episodes")
     assert stream.getvalue().count("\n") == 1
+
+
+def test_what_is_waited_for_is_in_the_live_line_until_it_is_over(record: Callable[..., EpisodeRecord]) -> None:
+    clock, stream = Clock(), Terminal()
+    with RunProgress(100, {}, stream, clock) as progress:
+        clock.now = 45.0
+        progress.waiting((Waiting(3, "in act()", 12.0), Waiting(2, "rendering", 45.0)))
+        assert stream.getvalue().split("\r")[-1].endswith("worker 2: rendering for 45 s (and 1 more)  0/100 episodes")
+        clock.now += 1.0
+        progress.waiting(())
+        assert stream.getvalue().split("\r")[-1].endswith("] 0/100 episodes")
+
+
+def test_a_file_gets_a_line_a_minute_about_what_is_waited_for() -> None:
+    clock, stream = Clock(), io.StringIO()
+    with RunProgress(100, {}, stream, clock) as progress:
+        for seconds in range(10, 200):
+            clock.now = float(seconds)
+            progress.waiting((Waiting(2, "in act()", float(seconds)),))
+    assert stream.getvalue().splitlines() == [
+        "worker 2: in act() for 10 s",
+        "worker 2: in act() for 1 min 10 s",
+        "worker 2: in act() for 2 min 10 s",
+        "worker 2: in act() for 3 min 10 s",
+    ]
 
 
 def test_the_rate_follows_a_run_that_turns_slow(record: Callable[..., EpisodeRecord]) -> None:

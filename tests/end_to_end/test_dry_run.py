@@ -23,6 +23,22 @@ def test_a_dry_run_says_what_it_takes_and_writes_nothing(rbench_command: Callabl
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_dry_run_tells_how_many_workers_suit_an_agent_that_waits(rbench_command: Callable[..., Any]) -> None:
+    slow = ["run", "roboview-bias", "--agent", "agents_that_end:Traced", "-o", "pause=2", "--limit", "500"]
+    ran = rbench_command(*slow, "--dry-run", "--executor", "processes", "--workers", "1")
+    assert ran.code == 0, ran.err
+    (memory,) = (line for line in ran.out.splitlines() if line.startswith("memory: about "))
+    assert 50 < float(memory.split()[2]) < 2000
+    (advice,) = (line for line in ran.out.splitlines() if line.startswith("the agent waits "))
+    assert "% of its time: --workers " in advice
+    assert "GB of memory" in advice
+
+
+def test_a_dry_run_has_no_advice_for_an_agent_that_computes(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "expert", "--limit", "500", "--dry-run", "--workers", "1")
+    assert "the agent waits" not in ran.out
+
+
 @pytest.mark.gl
 def test_a_dry_run_counts_the_questions_of_an_agent(rbench_command: Callable[..., Any]) -> None:
     ran = rbench_command("run", "roboview-bias", "--agent", "simple", "--limit", "50", "--dry-run")

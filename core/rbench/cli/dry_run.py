@@ -4,8 +4,13 @@ from __future__ import annotations
 
 from rbench.cli.durations import duration
 from rbench.cli.output import print_text
+from rbench.running.executors import usable_cores
+from rbench.running.executors.process_facts import machine_memory
 from rbench.running.probe import Probe, probe
 from rbench.running.run import PreparedRun
+
+#: Share of an episode's time from which an agent is said to wait.
+WAITS = 0.5
 
 
 def print_dry_run(prepared: PreparedRun) -> None:
@@ -27,9 +32,25 @@ def print_dry_run(prepared: PreparedRun) -> None:
         f"time: about {duration(likely)} with {workers} worker(s), between {duration(shortest)} and {duration(longest)}"
         f" (probe: {len(probed.records)} episodes of {each} each, {duration(probed.starting)} to start)"
     )
+    _print_workers(probed, plan.count, workers)
     _print_questions(probed, plan.count)
     _print_problems(probed)
     print_text("nothing was written")
+
+
+def _print_workers(probed: Probe, episodes: int, workers: int) -> None:
+    """Memory, and how many workers would do when an agent mostly waits for a server."""
+    if probed.memory is not None:
+        print_text(f"memory: about {probed.memory / 1e6:.0f} MB a worker")
+    more = min(episodes, probed.useful_workers(usable_cores(), machine_memory()))
+    if probed.waiting < WAITS or more < 2 * workers:
+        return
+    likely, _, _ = probed.duration(episodes, more)
+    memory = "" if probed.memory is None else f" and {more * probed.memory / 1e9:.1f} GB of memory"
+    print_text(
+        f"the agent waits {100 * probed.waiting:.0f} % of its time: --workers {more} would take about"
+        f" {duration(likely)}{memory}, if what it waits for keeps up"
+    )
 
 
 def _print_questions(probed: Probe, episodes: int) -> None:

@@ -7,6 +7,9 @@ from math import isfinite
 
 from rbench.errors import UsageError
 
+#: Share of the machine's memory that all workers together may have by default.
+MEMORY_SHARE = 0.9
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -15,8 +18,8 @@ class Limits:
     Attributes:
         episode: wall seconds of one attempt at an episode.
         start: wall seconds from the start of a worker until it is ready for episodes.
-        memory: megabytes (1e6 bytes) of private memory, child processes included; None: an equal share of nine
-            tenths of what the machine or its container has.
+        memory: megabytes (1e6 bytes) of private memory, child processes included; None: an equal share of
+            `MEMORY_SHARE` of what the machine or its container has.
 
     Raises:
         UsageError: a number that is negative or not finite.

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-import resource
 import sys
 from pathlib import Path
+
+if sys.platform == "linux":
+    import resource
 
 _PROC = Path("/proc")
 _PAGE = os.sysconf("SC_PAGE_SIZE") if sys.platform != "win32" else 4096
@@ -45,15 +47,17 @@ def open_files(process: int) -> int:
 def most_open_files(process: int) -> int:
     """How many a process may have open."""
     if sys.platform != "linux":
-        return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return 0
     try:
         return resource.prlimit(process, resource.RLIMIT_NOFILE)[0]
     except OSError:
-        return resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        return 0
 
 
 def machine_memory(container: tuple[Path, ...] = _CONTAINER) -> int | None:
     """Bytes of memory of this machine, or of its container if that has less; None when it is not known."""
+    if sys.platform == "win32":
+        return None
     try:
         whole = os.sysconf("SC_PHYS_PAGES") * _PAGE
     except (ValueError, OSError):

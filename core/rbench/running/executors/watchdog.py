@@ -7,10 +7,7 @@ import time
 from rbench.running.executors import Waiting
 from rbench.running.executors.process_facts import machine_memory, most_open_files, open_files, private_memory
 from rbench.running.executors.worker_process import PATIENCE, Exceeded, WorkerProcess
-from rbench.running.limits import Limits
-
-#: Share of the machine's memory that all workers together may have by default.
-MEMORY_SHARE = 0.9
+from rbench.running.limits import MEMORY_SHARE, Limits
 
 #: Seconds in one phase after which a wait is told.
 LONG_WAIT = 10.0
