@@ -22,10 +22,14 @@ def questions(report: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def asked(episode: Any) -> dict[str, list[str]]:
-    """The questions of an episode by name, with what was noted beside their answers; each must be there once."""
+    """The questions of an episode by name, with what was noted beside their answers; each must be there once.
+
+    The runner, which counts at the model itself, must have counted as many.
+    """
     found = list(questions(episode.agent["report"]))
     assert len({q["question"] for q in found}) == len(found)
     assert {q["model"] for q in found} == {"opencv"}
+    assert episode.agent["vision"]["calls"] == len(found)
     return {q["question"]: q["repairs"] for q in found}
 
 

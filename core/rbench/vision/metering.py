@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 from pydantic import BaseModel
 
-from rbench.errors import InfrastructureError, NoAnswer, RbenchError, StartError, StoppedEarly
+from rbench.errors import InfrastructureError, NoAnswer, RbenchError, StartError, StoppedEarly, UsageError
 from rbench.interfaces.vision import Call, Question, Reply, Usage, VisionModel
 from rbench.vision.images import encoded
 from rbench.vision.question_keys import image_hash, question_key
@@ -76,7 +76,7 @@ class VisionMeter:
 
         Raises:
             InfrastructureError: a model could not be reached.
-            StartError, StoppedEarly: nothing can be asked any more.
+            StartError, StoppedEarly: nothing can be asked any more. UsageError: the model never answers such questions.
         """
         if self._problem is not None:
             raise self._problem
@@ -118,7 +118,7 @@ class VisionMeter:
             self._keys[key] += 1
             entry = self._entry(metered, question, hashes, key) if metered.transcribed else {}
             return self._answer(metered, replace(question, call=call), rng, entry)
-        except (InfrastructureError, StartError, StoppedEarly) as problem:
+        except (InfrastructureError, StartError, StoppedEarly, UsageError) as problem:
             self._problem = problem
             raise
 
