@@ -80,7 +80,7 @@ def test_what_is_waited_for_is_in_the_live_line_until_it_is_over(record: Callabl
     with RunProgress(100, {}, stream, clock) as progress:
         clock.now = 45.0
         progress.waiting((Waiting(3, "in act()", 12.0), Waiting(2, "rendering", 45.0)))
-        assert stream.getvalue().split("\r")[-1].endswith("worker 2: rendering for 45 s (and 1 more)  0/100 episodes")
+        assert "] worker 2: rendering for 45 s (and 1 more)  0/100" in stream.getvalue().split("\r")[-1]
         clock.now += 1.0
         progress.waiting(())
         assert stream.getvalue().split("\r")[-1].endswith("] 0/100 episodes")
