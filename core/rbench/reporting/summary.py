@@ -14,6 +14,7 @@ from rbench.errors import RbenchError, one_line
 from rbench.interfaces.metric import Convention, MetricResult
 from rbench.plugins.catalog import Catalog
 from rbench.record import COUNTED, Outcome
+from rbench.reporting.stage_table import stage_table
 from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory, episode_counts
 from rbench.results.store import EpisodeStore
@@ -64,6 +65,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
         end = store.last_position()  # every number below is about the same episodes
         by_dimension = store.counts_by_dimension(through=end)
         results, problems = _computed(manifest, store, end, catalog, convention)
+        stages = stage_table(store.records(counted_only=True, through=end))
         usage = vision_usage(store, through=end)
     counts = episode_counts(manifest.planned, by_dimension.values())
     dimensions = {d.name: _row(d, manifest, by_dimension) for d in manifest.design.dimensions if not d.is_grid}
@@ -102,7 +104,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
             "dimensions": dimensions,
             "average": average,
             "interactions": grids,
-            "metrics": {name: result.extra for name, result in results.items()},
+            "metrics": {name: result.extra for name, result in results.items()} | stages,
             "problems": problems,
         }
     )

@@ -23,6 +23,7 @@ from rbench.reporting.numbers import (
 )
 from rbench.reporting.questions_asked import questions_asked
 from rbench.reporting.run_labels import run_labels
+from rbench.reporting.stage_table import COLUMNS, rows_of
 
 
 def report_table(summaries: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -194,6 +195,10 @@ def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
         if grid.get("episodes"):
             yield Text("")
             yield from _grid(grid)
+    if stages := summary["metrics"].get("stages"):
+        yield Text("")
+        yield Text("where episodes are lost", style="bold")
+        yield fitted("stage", rows_of(stages), COLUMNS)
 
 
 def _dimensions(rows: Mapping[str, Row], average: Row) -> Iterable[RenderableType]:

@@ -42,8 +42,9 @@ from rbench.results.provenance import cleared
 from rbench.running.jitter import block_jitter
 from rbench.running.phases import Phase, PhaseMarker
 from rbench.running.recorder import TrajectoryRecorder
+from rbench.running.stage_truth import stage_truth
 from rbench.running.unplayed import unplayed_record
-from rbench.scene import jittered
+from rbench.scene import Setup, jittered
 from rbench.seeding import block_seed, generator
 from rbench.suites.suite import Suite
 from rbench.suites.variants import RecursiveVariantTaskManager
@@ -112,6 +113,7 @@ class _Progress:
     render_seconds: float = 0.0
     agent_timing: Mapping[str, float] = field(default_factory=dict)
     world_seconds: float = 0.0
+    setup: Setup | None = None
     recorder: TrajectoryRecorder | None = None
     monitor: TaskMonitor | None = None
     end: float = 0.0
@@ -183,6 +185,7 @@ class EpisodeRunner:
         task = self._tasks[episode.instance.task]
         setup = self.manager.setup(episode.instance)
         setup = jittered(setup, block_jitter(self.suite, episode.instance, episode.repeat, self.seed))
+        progress.setup = setup
         begin = time.perf_counter()
         self.world.reset(setup, control_rate=self.manifest.control_rate, cameras=self.manifest.cameras)
         progress.reset_seconds = time.perf_counter() - begin
@@ -320,7 +323,11 @@ class EpisodeRunner:
         self.phase.enter(Phase.WORLD)
         monitor, recorder = progress.monitor, progress.recorder
         events = sorted([*progress.events, *(monitor.events if monitor else [])], key=lambda e: (e.time, e.name))
-        trajectory = recorder.trajectory().to_bytes() if recorder else b""
+        trajectory = recorder.trajectory() if recorder else None
+        # Now that the agent has said all it will say, and for the record alone.
+        task = self._tasks[episode.instance.task]
+        truth = stage_truth(report, trajectory, progress.setup, task, outcome == "success")
+        blob = trajectory.to_bytes() if trajectory else b""
         bare = unplayed_record(
             self.suite, self.manager, episode, self.seed, outcome=outcome, reason=reason, error=error
         )
@@ -331,7 +338,7 @@ class EpisodeRunner:
             sim_seconds=round(progress.end, 9),
             events=tuple(events),
             hashes=replace(bare.hashes, state=progress.state_hash, first_frame=progress.first_frames),
-            agent={"calls": progress.calls, "clipped": progress.clipped, "report": report, **self._asked()},
+            agent={"calls": progress.calls, "clipped": progress.clipped, "report": report, **truth, **self._asked()},
             timing={
                 "total": time.perf_counter() - started,
                 "reset": progress.reset_seconds,
@@ -342,7 +349,7 @@ class EpisodeRunner:
                 **progress.agent_timing,
             },
         )
-        return Finished(record, trajectory, {**self.world.provenance(), **self._transcript()})
+        return Finished(record, blob, {**self.world.provenance(), **self._transcript()})
 
     def _asked(self) -> dict[str, Any]:
         """What vision models were asked, counted by the runner; nothing when there is none to ask."""
