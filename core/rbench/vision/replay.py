@@ -115,8 +115,10 @@ class Replay(VisionModel):
         entry = self._by_call.get((call.episode, call.index))
         if entry is None:
             self._miss(question, f"nothing was answered as question {call.index + 1} of episode {call.episode!r}")
-        # The key without the pixels: the same question, whatever it is about.
-        if question_key(question, tuple(entry.get("images") or ())) != entry.get("key"):
+        # With the recorded pixels in place of its own it must be the recorded question.
+        images = entry.get("images")
+        hashes = tuple(map(str, images)) if isinstance(images, list) else ()
+        if len(hashes) != len(question.images) or question_key(question, hashes) != entry.get("key"):
             self._miss(
                 question,
                 f"question {call.index + 1} of episode {call.episode!r} was {entry.get('question')!r}, or had another"
