@@ -21,7 +21,7 @@ FLOORS = {
     "suites": 3,
     **dict.fromkeys(["simulation", "vision", "results"], 4),
     "running": 5,
-    **dict.fromkeys(["testing", "reporting", "doctor"], 6),
+    **dict.fromkeys(["testing", "reporting", "doctor", "collecting"], 6),
     "cli": 7,
     "__main__": 8,
 }

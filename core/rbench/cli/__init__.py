@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "report": ("rbench.cli.report:command", "Tables, a page and figures of runs, also half-finished ones."),
     "compare": ("rbench.cli.compare:command", "Two runs against each other, over the episodes that both have."),
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
+    "collect": ("rbench.cli.collect:command", "Demonstrations for training, in the formats that trainers read."),
     "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),
     "new-plugin": ("rbench.cli.new_plugin:command", "A new plugin: a complete distribution that works, to be changed."),
     "check-plugin": ("rbench.cli.check_plugin:command", "Whether a plugin keeps the contract, and how to mend it."),

@@ -36,6 +36,7 @@ class ExpertOptions(BaseModel):
         speed: of the fingertips on free ways, m/s; half of it near the object.
         object: the object to move; by default the scene's first.
         container: the receptacle to put it into; by default the scene's first.
+        control_rate: Hz; must divide 480.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,6 +44,7 @@ class ExpertOptions(BaseModel):
     speed: float = Field(default=0.4, gt=0.0, le=1.0)
     object: str | None = None
     container: str | None = None
+    control_rate: int = Field(default=20, ge=1, le=480)
 
 
 class Expert(Agent):
@@ -55,7 +57,7 @@ class Expert(Agent):
 
     @property
     def manifest(self) -> AgentManifest:
-        return AgentManifest(actions=("waypoints",), privileged=True)
+        return AgentManifest(actions=("waypoints",), privileged=True, control_rate=self._options.control_rate)
 
     def reset(self, start: EpisodeStart) -> None:
         self._base = start.robot.base
