@@ -17,6 +17,7 @@ from rbench.plugins.catalog import build_catalog
 from rbench.testing.scaffold import PluginNames, new_plugin
 
 ROOT = Path(__file__).resolve().parents[2]
+KINDS = ("agent", "wrapper", "factor", "metric", "suite")
 
 
 @pytest.fixture
@@ -69,14 +70,14 @@ def test_the_folder_can_be_chosen_and_nothing_else_is_written(command: Callable[
     assert "rbench-wrapper-careful" in Path("mine/careful one/pyproject.toml").read_text()
 
 
-@pytest.mark.parametrize("kind", ["agent", "wrapper"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_no_placeholder_is_left(command: Callable[..., Any], kind: str) -> None:
     command(kind, "some.thing_1", "-o", "new")
     for name in files_below(Path("new")):
         assert "@@" not in (Path("new") / name).read_text(), name
 
 
-@pytest.mark.parametrize("kind", ["agent", "wrapper"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_what_it_writes_is_tidy(command: Callable[..., Any], kind: str) -> None:
     command(kind, "tidy", "-o", "new")
     for arguments in (["check", "--select", "E,F,W,B,UP,RUF,PTH,SIM"], ["format", "--check"]):
@@ -90,9 +91,9 @@ def test_what_it_writes_is_tidy(command: Callable[..., Any], kind: str) -> None:
 
 
 def test_what_it_writes_has_complete_types(command: Callable[..., Any], tmp_path: Path) -> None:
-    command("agent", "typed")
-    command("wrapper", "typed")
-    packages = ["rbench-agent-typed/rbench_agent_typed", "rbench-wrapper-typed/rbench_wrapper_typed"]
+    for kind in KINDS:
+        command(kind, "typed")
+    packages = [f"rbench-{kind}-typed/rbench_{kind}_typed" for kind in KINDS]
     done = subprocess.run(
         [sys.executable, "-m", "mypy", "--strict", "--cache-dir", str(tmp_path / "cache"), *packages],
         capture_output=True,
@@ -112,6 +113,37 @@ def test_a_bad_name_is_refused(command: Callable[..., Any], name: str) -> None:
     assert not list(Path().iterdir())
 
 
+@pytest.mark.parametrize("name", ["class", "match", "1abc", "3d", "import"])
+def test_a_name_that_is_none_in_python_is_refused(command: Callable[..., Any], name: str) -> None:
+    code, _, err = command("agent", name)
+    assert (code, "no name in Python" in err) == (2, True)
+    assert not list(Path().iterdir())
+
+
+@pytest.mark.parametrize("name", ["numpy", "json", "rbench", "sys", "pytest"])
+def test_a_name_of_a_module_is_refused(command: Callable[..., Any], name: str) -> None:
+    code, _, err = command("factor", name)
+    assert (code, f"a module {name!r} already" in err) == (2, True)
+    assert not list(Path().iterdir())
+
+
+def test_a_name_whose_package_is_there_already_is_refused(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "rbench_metric_pace.py").write_text("")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    code, _, err = command("metric", "pace")
+    assert (code, "'rbench_metric_pace' already" in err) == (2, True)
+
+
+def test_a_folder_that_is_called_like_it_is_no_obstacle(
+    command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "pace").mkdir()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    assert command("metric", "pace")[0] == 0
+
+
 def test_a_name_that_is_taken_is_refused(command: Callable[..., Any]) -> None:
     code, _, err = command("agent", "expert")
     assert code == 2
@@ -128,9 +160,9 @@ def test_an_existing_folder_is_left_alone(command: Callable[..., Any]) -> None:
 
 
 def test_a_kind_without_a_template_is_refused(command: Callable[..., Any]) -> None:
-    code, _, err = command("factor", "light")
+    code, _, err = command("vision-model", "eye")
     assert code == 2
-    assert "agent" in err and "wrapper" in err
+    assert all(kind in err for kind in KINDS)
 
 
 def test_a_folder_that_cannot_be_written_is_an_error_of_this_machine(command: Callable[..., Any]) -> None:
@@ -206,6 +238,48 @@ def test_a_new_wrapper_runs_around_a_new_agent_in_spawned_workers(environment: A
     assert [record["outcome"] for record in records] == ["failure"] * 4
     assert {record["reason"] for record in records} <= {"arrived", "not_detected", "out_of_reach"}
     assert all(record["agent"]["report"]["careful"]["slowed"] in (0, 1) for record in records)
+
+
+@pytest.mark.timeout(600)
+def test_a_new_factor_metric_and_suite_install_are_listed_and_pass_their_checks(
+    environment: Any, tmp_path: Path
+) -> None:
+    catalog = build_catalog()
+    kinds = {"lamp": "factor", "pace": "metric", "four-places": "suite"}
+    for name, kind in kinds.items():
+        folder = new_plugin(kind, name, tmp_path / name, catalog)
+        editable = ["-e"] if kind == "factor" else []
+        environment.succeed("python", "-m", "pip", "install", "-q", *editable, str(folder), cwd=tmp_path)
+    _are_listed(environment, tmp_path, kinds)
+    for plugin in ("factor:lamp", "metric:pace"):
+        said = json.loads(environment.succeed("rbench", "check-plugin", plugin, "--json", cwd=tmp_path))
+        assert {check["name"] for check in said["checks"] if check["status"] != "ok"} <= {"compare"}
+    for name in kinds:
+        environment.succeed("python", "-m", "pytest", "-q", "-p", "no:cacheprovider", name, cwd=tmp_path)
+    shown = json.loads(environment.succeed("rbench", "show", "four-places", "--json", cwd=tmp_path))
+    assert (shown["instances"], shown["episodes"]) == (141 * 4, 141 * 4 * 3)
+    for name, dimensions in (("lamp", {"lamp": 4}), ("pace", {"color": 141})):
+        shown = json.loads(environment.succeed("rbench", "show", f"{name}/study.toml", "--json", cwd=tmp_path))
+        assert {key: len(found["levels"]) for key, found in shown["dimensions"].items()} == dimensions
+
+
+@pytest.mark.gl
+@pytest.mark.timeout(600)
+def test_a_new_factor_and_a_new_metric_are_studied_in_a_run(environment: Any, tmp_path: Path) -> None:
+    catalog = build_catalog()
+    for kind, name in (("factor", "lamp"), ("metric", "pace")):
+        folder = new_plugin(kind, name, tmp_path / name, catalog)
+        environment.succeed("python", "-m", "pip", "install", "-q", "-e", str(folder), cwd=tmp_path)
+    study = tmp_path / "lamp" / "study.toml"
+    study.write_text(study.read_text().replace('["bias"]', '["bias", "pace"]'))
+    run = ["rbench", "run", str(study), "--agent", "expert", "--limit", "4", "--workers", "2", "--out", "run"]
+    environment.succeed(*run, cwd=tmp_path)
+    (report,) = json.loads(environment.succeed("rbench", "report", "run", "--format", "json", cwd=tmp_path))
+    assert report["problems"] == []
+    row = report["dimensions"]["lamp"]
+    assert row["episodes"] == 4
+    assert 1 < row["seconds_to_success"] < 15
+    assert report["metrics"]["pace"]["successes_timed"] == row["successes"]
 
 
 def _are_listed(environment: Any, folder: Path, wanted: dict[str, str]) -> None:

@@ -23,7 +23,7 @@ from rbench.testing.scaffold import SUMMARIES, new_plugin, next_commands
     help="Where to write it; must not exist. Default: rbench-KIND-NAME, here.",
 )
 def command(kind: str, name: str, folder: Path | None) -> None:
-    """Write a plugin of KIND (agent or wrapper) called NAME: it installs, is listed, runs and passes its checks.
+    """Write a plugin of KIND (agent, wrapper, factor, metric, suite) called NAME: it works and passes its checks.
 
     Nothing is asked, and nothing outside its folder is touched.
     """

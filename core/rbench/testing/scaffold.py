@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import importlib.util
+import keyword
 import re
 import shlex
 import shutil
+import sys
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +23,9 @@ from rbench.plugins.catalog import Catalog
 SUMMARIES = {
     "agent": "Moves the hand above what stands out most in colour, and stops.",
     "wrapper": "Adds a sentence to the instruction and slows motions down.",
+    "factor": "Intensity of the light that is everywhere.",
+    "metric": "How long successful episodes took, in simulated seconds.",
+    "suite": "The colour of the object, studied from four places.",
 }
 #: Names that a distribution and a contribution may have, and that make a name of a Python package.
 _NAME = re.compile(r"[a-z0-9]([a-z0-9._-]*[a-z0-9])?")
@@ -88,12 +94,19 @@ def new_plugin(kind: str, name: str, folder: Path | None, catalog: Catalog) -> P
 
 def next_commands(kind: str, name: str, folder: Path) -> list[str]:
     """What to do with a new plugin first: install it, check it, run it."""
-    agent = f"--agent {name}" if kind == "agent" else f"--agent expert --wrap {name}"
     place = str(folder) if folder.is_absolute() or str(folder).startswith(".") else f"./{folder}"
+    study = shlex.quote(f"{place}/study.toml")
+    run = {
+        "agent": f"roboview-bias --agent {name}",
+        "wrapper": f"roboview-bias --agent expert --wrap {name}",
+        "factor": f"{study} --agent expert",
+        "metric": f"{study} --agent expert",
+        "suite": f"{name} --agent expert",
+    }
     return [
         f"python -m pip install -e {shlex.quote(place)}",
-        f"rbench check-plugin {kind}:{name}",
-        f"rbench run roboview-bias {agent} --limit 8",
+        f"rbench show {name}" if kind == "suite" else f"rbench check-plugin {kind}:{name}",
+        f"rbench run {run[kind]} --limit 8",
     ]
 
 
@@ -108,7 +121,28 @@ def _checked(kind: str, name: str, catalog: Catalog) -> PluginNames:
     taken = [entry for entry in catalog.entries(kind) if entry.name == name]
     if taken:
         raise UsageError(f"{taken[0].label} is installed already; choose another name")
-    return PluginNames(kind, name)
+    word = re.sub(r"[.-]", "_", name)
+    if keyword.iskeyword(word) or keyword.issoftkeyword(word) or not word.isidentifier():
+        raise UsageError(
+            f"{name!r} cannot be the name of a plugin: it is no name in Python; choose another, for example my-{name}"
+        )
+    names = PluginNames(kind, name)
+    for module in (word, names.package):
+        if module in sys.stdlib_module_names or _is_there(module):
+            raise UsageError(
+                f"{name!r} cannot be the name of a plugin: there is a module {module!r} already;"
+                f" choose another, for example my-{name}"
+            )
+    return names
+
+
+def _is_there(module: str) -> bool:
+    """Whether a module of that name is installed; a mere folder of that name is none."""
+    try:
+        spec = importlib.util.find_spec(module)
+    except (ImportError, ValueError):  # something that is half there
+        return True
+    return spec is not None and spec.origin is not None
 
 
 def _files(names: PluginNames) -> Iterator[tuple[Path, str]]:
