@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,6 +60,22 @@ def test_with_and_without_are_compared(rbench_command: Callable[..., Any]) -> No
     assert facts["episodes"]["common"] == 3
     assert facts["overall"]["difference"] == 0
     assert all(row["verdict"] for row in facts["dimensions"].values())
+
+
+def test_where_words_matter_the_comparison_shows_it(rbench_command: Callable[..., Any], tmp_path: Path) -> None:
+    """With a made-up model that overlooks unusual colours unless they are named: bias falls, and fig7 shows it."""
+    made_up = ("--vision", "vision_wrappers_under_test:ReadsColours")
+    study = ("run", "roboview-bias-sgl", "--agent", "simple", *made_up, "--preset", "quick", "--repeats", "1")
+    study = (*study, "--instances", "color/[rgyp]*/position-p3")
+    directories = [str(rbench_command(*study, *more).directory) for more in ((), SGL)]
+    facts = json.loads(rbench_command("compare", *directories, "--json").out)
+    row = facts["dimensions"]["color"]
+    # A yellow object is told from the yellow box as the solid one, not by its colour, and is overlooked as before.
+    assert row["success_rates"] == pytest.approx([2 / 6, 5 / 6])
+    assert row["cv"][0] > 100 > 50 > row["cv"][1]
+    assert rbench_command("report", *directories, "--format", "csv", "-o", str(tmp_path / "csv")).code == 0
+    (line,) = csv.DictReader((tmp_path / "csv" / "wrappers.csv").read_text().splitlines())
+    assert float(line["cv_reduction"]) == pytest.approx(100 * (1 - row["cv"][1] / row["cv"][0]))
 
 
 def test_it_can_ask_a_model_of_its_own(rbench_command: Callable[..., Any]) -> None:
