@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from agents_that_end import Options as EndsOptions
-from agents_that_end import Renders
+from agents_that_end import Renders, Traced
 
 MEGABYTE = 1_000_000
 
@@ -142,3 +142,10 @@ class Misbehaves(Renders):
     def leave_behind_and_exit(self):
         self.leave_behind()
         os._exit(7)
+
+
+class Wanders(Traced):
+    """Changes the working directory whenever it is asked something."""
+
+    def at(self, where):
+        os.chdir("/usr" if where == "init" else "/")
