@@ -30,6 +30,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "render": ("rbench.cli.render:command", "What an agent would see of an instance, as a picture."),
     "run": ("rbench.cli.run:command", "Run an agent over a suite; ends with the table."),
     "resume": ("rbench.cli.resume:command", "Go on with a run that ended early; runs exactly what is missing."),
+    "merge": ("rbench.cli.merge:command", "Put the shards of a run together, as one run directory."),
     "status": ("rbench.cli.status:command", "How far a run is."),
     "report": ("rbench.cli.report:command", "Tables, a page and figures of runs, also half-finished ones."),
     "compare": ("rbench.cli.compare:command", "Two runs against each other, over the episodes that both have."),

@@ -21,6 +21,7 @@ from rbench.running.description import Part, RunDescription, description_of
 from rbench.running.executors import DEFAULT_EXECUTOR, Execution
 from rbench.running.limits import Limits
 from rbench.running.plan import Selection
+from rbench.running.shards import Shard
 from rbench.values import from_plain
 
 
@@ -42,6 +43,7 @@ class RunWishes:
     limit: int | None = None
     repeats: int | None = None
     preset: str | None = None
+    shard: str | None = None
     seed: int | None = None
     executor: str | None = None
     workers: int | None = None
@@ -73,6 +75,7 @@ class RunWishes:
                 limit=self.limit,
                 repeats=self.repeats,
                 preset=self.preset,
+                shard=None if self.shard is None else Shard.parse(self.shard),
             ),
             seed=self.seed or 0,
         )
@@ -188,6 +191,7 @@ def _from_manifest(path: Path, text: str) -> RunWishes:
         limit=selection.limit,
         repeats=selection.repeats,
         preset=selection.preset,
+        shard=None if selection.shard is None else str(selection.shard),
         seed=description.seed,
     )
 
@@ -208,6 +212,7 @@ class _Words:
     limit: int | None = None
     repeats: int | None = None
     preset: str | None = None
+    shard: str | None = None
     seed: int | None = None
     executor: str | None = None
     workers: int | None = None

@@ -26,13 +26,19 @@ from rbench.running.run import prepare
 )
 @click.option("--vision", metavar="NAME", help="Vision model of the run.")
 @click.option(
-    "-v", "--vision-option", "vision_options", multiple=True, metavar="KEY=VALUE", help="Of the vision model; without --vision of opencv."
+    "-v",
+    "--vision-option",
+    "vision_options",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Of the vision model; without --vision of opencv.",
 )
 @click.option("--dimension", multiple=True, metavar="D", help="Only this dimension; repeatable.")
 @click.option("--instances", multiple=True, metavar="GLOB", help="Only instances whose id matches; repeatable.")
 @click.option("--limit", type=click.IntRange(min=1), help="At most so many episodes: a fair sample of the plan.")
 @click.option("--repeats", type=click.IntRange(min=1), help="Repeats of every instance, grids included.")
 @click.option("--preset", metavar="NAME", help="A part of the suite that it names itself, such as quick.")
+@click.option("--shard", metavar="I/N", help="Part I of N of what is left: a fair sample; rbench merge joins them.")
 @click.option("--seed", type=click.IntRange(min=0), help="The run seed; default 0.")
 @click.option("--workers", type=click.IntRange(min=1), help="Episodes at once; default one for each usable core.")
 @click.option("--executor", type=click.Choice(list(EXECUTORS)), help="Where episodes run; changes no record.")

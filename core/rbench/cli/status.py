@@ -14,6 +14,7 @@ from rbench.cli.progress import success_interval
 from rbench.reporting.questions_asked import questions_asked
 from rbench.results.run_directory import RunDirectory, open_run
 from rbench.results.vision_usage import vision_usage
+from rbench.running.merge import shard_line, shard_of
 
 
 @click.command("status")
@@ -34,6 +35,8 @@ def command(directory: Path, as_json: bool) -> None:
     print_text(
         f"{facts['state']}: {counts['done']} of {counts['planned']} episodes, {counts['missing']} missing ({outcomes})"
     )
+    if (shard := shard_line(run.manifest)) is not None:
+        print_text(shard)
     if facts["success_rate"] is not None:
         low, high = facts["success_rate_interval"]
         print_text(f"success {100 * facts['success_rate']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]")
@@ -57,6 +60,8 @@ def _facts(run: RunDirectory) -> dict[str, Any]:
     return {
         "state": state,
         "counts": counts,
+        "shard": shard_of(run.manifest),
+        "merged": [part.shard or part.run for part in run.manifest.merged],
         "success_rate": counts["success"] / counts["done"] if counts["done"] else None,
         "success_rate_interval": None if low_high is None else list(low_high),
         "rate": rate,

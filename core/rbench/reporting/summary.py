@@ -19,6 +19,7 @@ from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory, episode_counts
 from rbench.results.store import EpisodeStore
 from rbench.results.vision_usage import vision_usage
+from rbench.running.merge import shard_line
 from rbench.values import to_plain
 
 #: Keys of a dimension's row; rates 0..1, coefficients and floors in percent, intervals [low, high] at 95 %.
@@ -96,6 +97,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
             "render": manifest.render,
             "seed": manifest.seed,
             "seeds": manifest.design.seeds,
+            "shard": shard_line(manifest),
             "created": manifest.created,
             "rbench": manifest.rbench,
             "convention": convention,

@@ -164,6 +164,8 @@ def _heading(summary: Mapping[str, Any], label: str) -> Iterable[Text]:
         f"render profile {summary['render']}, seed {summary['seed']} ({summary['seeds']} seeds),"
         f" convention {summary['convention']}"
     )
+    if summary.get("shard"):
+        yield Text(summary["shard"], style="bold yellow")
     yield Text(f"run {summary['run']}", no_wrap=True, overflow="ignore")
     yield _outcomes(summary)
     if summary.get("vision_usage"):

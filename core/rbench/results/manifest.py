@@ -98,6 +98,24 @@ class Session:
     accepted: Mapping[str, tuple[Any, Any]] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class MergedRun:
+    """A run that went into this one.
+
+    Attributes:
+        run: name of its folder.
+        shard: `2/4`, or None when it was no shard.
+        created: UTC, ISO 8601.
+        episodes: how many it had.
+    """
+
+    run: str
+    shard: str | None
+    created: str
+    episodes: int
+    host: Mapping[str, Any] = field(default_factory=dict)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
     """Everything that says what a run is; written when it starts, `state` when it ends.
@@ -116,6 +134,7 @@ class Manifest:
         executor, workers: of the last session.
         limits: of its workers (`rbench.running.limits`).
         sessions: in order; more than one when the run was resumed.
+        merged: the runs that this one was put together from.
     """
 
     created: str
@@ -138,6 +157,7 @@ class Manifest:
     gl: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, Any] = field(default_factory=dict)
     sessions: tuple[Session, ...] = ()
+    merged: tuple[MergedRun, ...] = ()
     state: State = "running"
     schema: int = SCHEMA
 

@@ -14,7 +14,8 @@ import os
 import sqlite3
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, get_args
 
@@ -30,6 +31,8 @@ OUTCOMES: tuple[Outcome, ...] = get_args(Outcome)
 
 #: Rows a reader takes in one read transaction: a few milliseconds, so that the writer never waits long.
 _BATCH = 256
+#: Episodes that are copied in one transaction: a few megabytes of trajectories.
+_COPIED_AT_ONCE = 100
 #: After an append the file is left alone for this share of the time it took, within limits (s), so that readers get
 #: their turn. Episodes come seconds apart, so a run never waits for it; only who copies records does.
 _GAP_SHARE, _SHORTEST_GAP, _LONGEST_GAP = 0.2, 0.001, 0.01
@@ -105,17 +108,7 @@ class EpisodeStore:
         Raises:
             StoppedEarly: the episode is there already, or the disk is full or failing; nothing was added.
         """
-        text = json.dumps(record.to_plain(), allow_nan=False, separators=(",", ":"))
-        row = (
-            record.episode,
-            record.instance,
-            record.repeat,
-            record.dimension,
-            record.context,
-            record.outcome,
-            text,
-            _checksum(text),
-        )
+        row = _row(record.to_plain())
         time.sleep(max(0.0, self._gap_ends - time.monotonic()))
         begin = time.monotonic()
         try:
@@ -128,8 +121,12 @@ class EpisodeStore:
         self._gap_ends = end + min(max(_SHORTEST_GAP, _GAP_SHARE * (end - begin)), _LONGEST_GAP)
 
     def _append(self, row: tuple[str | int, ...], trajectory: bytes) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._insert(row, trajectory)
+        self._connection.execute("COMMIT")
+
+    def _insert(self, row: tuple[str | int, ...], trajectory: bytes) -> None:
         run = self._connection.execute
-        run("BEGIN IMMEDIATE")
         old = run("SELECT position FROM episodes WHERE episode = ? AND outcome = 'infrastructure_error'", row[:1])
         for (position,) in old.fetchall():
             run("DELETE FROM trajectories WHERE position = ?", (position,))
@@ -140,7 +137,63 @@ class EpisodeStore:
             row,
         )
         run("INSERT INTO trajectories VALUES (?, ?, ?)", (added.lastrowid, trajectory, zlib.crc32(trajectory)))
-        run("COMMIT")
+
+    def append_all(self, episodes: Iterable[tuple[dict[str, Any], bytes]]) -> None:
+        """Add finished episodes as `stored` gives them, many in one transaction: for copies, which can be made again.
+
+        Raises:
+            StoppedEarly: as `append`.
+        """
+        waiting = iter(episodes)
+        episode = ""
+        more = True
+        try:
+            while more:
+                more = False
+                self._connection.execute("BEGIN IMMEDIATE")
+                for plain, trajectory in islice(waiting, _COPIED_AT_ONCE):
+                    episode, more = plain["episode"], True
+                    self._insert(_row(plain), trajectory)
+                self._connection.execute("COMMIT")
+        except sqlite3.Error as problem:
+            raise stopped(self.path, episode, problem) from problem
+        finally:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+
+    def stored(self, through: int | None = None) -> Iterator[tuple[dict[str, Any], bytes]]:
+        """Every record as plain data, with its trajectory as bytes, in the order they were added.
+
+        Args:
+            through: a `last_position`; what was added after it is left out.
+
+        Raises:
+            StartError: the store is damaged.
+        """
+        query = (
+            "SELECT episodes.position, episode FROM episodes"
+            f" WHERE position > ? AND position <= ? ORDER BY position LIMIT {_COPIED_AT_ONCE}"
+        )
+        position, end = 0, self.last_position() if through is None else through
+        while rows := self._rows(query, position, end):
+            for position, episode in rows:  # noqa: B007 - the last position is where the next batch starts
+                if (found := self.find(episode)) is not None:
+                    yield found
+
+    def find(self, episode: str) -> tuple[dict[str, Any], bytes] | None:
+        """One episode as `stored` gives it, or None when it is not there.
+
+        Raises:
+            StartError: it is damaged.
+        """
+        rows = self._rows(f"SELECT position, record, {self.crc} FROM episodes WHERE episode = ?", episode)
+        if not rows:
+            return None
+        ((position, text, crc),) = rows
+        blobs = self._rows(f"SELECT trajectory, {self.crc} FROM trajectories WHERE position = ?", position)
+        if not blobs:
+            raise damaged_store(self.path, f"the trajectory of {episode!r} is missing")
+        return self._parsed(episode, text, crc), self._whole(episode, *blobs[0])
 
     def last_position(self) -> int:
         """Position of the newest episode, 0 when there is none; pass it to `records` for a stable view."""
@@ -197,9 +250,7 @@ class EpisodeStore:
         rows = self._rows(f"SELECT trajectory, {self.crc} FROM trajectories WHERE position = ({position})", episode)
         if not rows:
             raise self._unknown(episode)
-        ((blob, crc),) = rows
-        if crc is not None and zlib.crc32(blob) != crc:
-            raise damaged_store(self.path, f"the trajectory of {episode!r} is not what was written")
+        blob = self._whole(episode, *rows[0])
         try:
             return Trajectory.from_bytes(blob)
         except ValueError as problem:
@@ -295,6 +346,11 @@ class EpisodeStore:
             raise self._damaged(episode, "is no JSON object")
         return plain
 
+    def _whole(self, episode: str, blob: bytes, crc: int | None) -> bytes:
+        if crc is not None and zlib.crc32(blob) != crc:
+            raise damaged_store(self.path, f"the trajectory of {episode!r} is not what was written")
+        return blob
+
     def _damaged(self, episode: object, what: str) -> StartError:
         return damaged_store(self.path, f"the record of {episode!r} {what}")
 
@@ -307,6 +363,12 @@ class EpisodeStore:
 def lock_path(store: Path) -> Path:
     """The file that the writer of a store keeps locked."""
     return store.with_suffix(".lock")
+
+
+def _row(plain: dict[str, Any]) -> tuple[str | int, ...]:
+    text = json.dumps(plain, allow_nan=False, separators=(",", ":"))
+    columns = tuple(plain[name] for name in ("episode", "instance", "repeat", "dimension", "context", "outcome"))
+    return (*columns, text, _checksum(text))
 
 
 def _checksum(text: str) -> int:

@@ -14,6 +14,7 @@ from rbench.running.executors import DEFAULT_EXECUTOR, Execution
 from rbench.running.limits import Limits
 from rbench.running.plan import Selection
 from rbench.running.run import execute, prepare
+from rbench.running.shards import Shard
 
 
 def run(
@@ -29,6 +30,7 @@ def run(
     limit: int | None = None,
     repeats: int | None = None,
     preset: str | None = None,
+    shard: str | None = None,
     seed: int = 0,
     executor: str = DEFAULT_EXECUTOR,
     workers: int | None = None,
@@ -46,7 +48,7 @@ def run(
         options: the agent's options.
         wrappers: (name, options) pairs, outermost first.
         vision, vision_options: the vision model of the run, and its options.
-        dimensions, instances, limit, repeats, preset: the part of the suite to run, as on the command line.
+        dimensions, instances, limit, repeats, preset, shard: the part of the suite to run, as on the command line.
         seed: the run seed, >= 0.
         executor, workers: where episodes run; default worker processes, one a core. They decide no record.
         limits: what a worker may take before it is ended; default 30 minutes an episode, an equal share of memory.
@@ -62,7 +64,12 @@ def run(
         wrappers=tuple(Part.named(name, given) for name, given in wrappers),
         vision=Part.named(vision, vision_options) if vision is not None else None,
         selection=Selection(
-            dimensions=tuple(dimensions), instances=tuple(instances), limit=limit, repeats=repeats, preset=preset
+            dimensions=tuple(dimensions),
+            instances=tuple(instances),
+            limit=limit,
+            repeats=repeats,
+            preset=preset,
+            shard=None if shard is None else Shard.parse(shard),
         ),
         seed=seed,
     )

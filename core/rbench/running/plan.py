@@ -13,6 +13,7 @@ from math import lcm, prod, sqrt
 from rbench.design import Design, Dimension, Episode, Instance
 from rbench.errors import UsageError, did_you_mean
 from rbench.record import EpisodeRecord
+from rbench.running.shards import Shard
 from rbench.suites.presets import narrowed
 from rbench.suites.suite import Suite
 from rbench.suites.variants import RecursiveVariantTaskManager
@@ -30,6 +31,7 @@ class Selection:
         instances: patterns of instance ids with `*`, `?` and `[...]`; empty: all.
         repeats: runs of each instance instead of the suite's, grids included.
         limit: at most so many episodes, a prefix of the plan.
+        shard: one of several parts of what is left, each a fair sample.
     """
 
     dimensions: tuple[str, ...] = ()
@@ -37,6 +39,7 @@ class Selection:
     limit: int | None = None
     repeats: int | None = None
     preset: str | None = None
+    shard: Shard | None = None
 
 
 class Plan:
@@ -60,10 +63,16 @@ class Plan:
             suite, preset=selection.preset, dimensions=selection.dimensions, repeats=selection.repeats
         )
         self._cells = self._matches()
+        self._turns = sum(number > 0 for number in self._cells.values())
+        if (shard := selection.shard) is not None and shard.of > (whole := sum(self._whole_counts.values())):
+            raise UsageError(f"shard {shard}: the plan has {whole} episodes; make at most so many shards of it")
 
     def __iter__(self) -> Iterator[Episode]:
-        limit = self.selection.limit
-        return islice(self._episodes(), None if limit is None else min(limit, sys.maxsize))
+        limit, shard = self.selection.limit, self.selection.shard
+        episodes = islice(self._episodes(), None if limit is None else min(limit, sys.maxsize))
+        if shard is None:
+            return episodes
+        return (episode for k, episode in enumerate(episodes) if shard.takes(k, self._turns))
 
     @property
     def count(self) -> int:
@@ -77,7 +86,31 @@ class Plan:
         Arithmetic on the sizes of the dimensions; nothing is walked (patterns are matched once, when the
         plan is made).
         """
-        counts = {dimension.name: 0 for dimension in self.dimensions}
+        shard = self.selection.shard
+        if shard is None:
+            return self._whole_counts
+        counts = dict.fromkeys((dimension.name for dimension in self.dimensions), 0)
+        position = 0
+        for turns, repeats in self._stretches():
+            for name, number in shard.counts(turns, position, repeats, self._turns).items():
+                counts[name] += number
+            position += sum(turns.values()) * repeats
+        return {name: number for name, number in counts.items() if number}
+
+    @cached_property
+    def _whole_counts(self) -> dict[str, int]:
+        """What `counts` would be without shards."""
+        counts = dict.fromkeys((dimension.name for dimension in self.dimensions), 0)
+        for turns, repeats in self._stretches():
+            for name, number in turns.items():
+                counts[name] += number * repeats
+        return {name: number for name, number in counts.items() if number}
+
+    def _stretches(self) -> Iterator[tuple[dict[str, int], int]]:
+        """Repeats that are alike: episodes of each dimension in one of them, and how many there are.
+
+        In a repeat the dimensions take turns until they are used up.
+        """
         left = self.selection.limit
         begin = 0
         # Between two of the ends nothing changes from repeat to repeat, however many there are.
@@ -85,16 +118,13 @@ class Plan:
             sizes = {d.name: self._cells[d.name] for d in self.dimensions if begin < d.repeats}
             each = sum(sizes.values())
             whole = end - begin if left is None else min(end - begin, left // max(each, 1))
-            for name, number in sizes.items():
-                counts[name] += number * whole
+            yield sizes, whole
             if left is not None:
                 left -= each * whole
                 if whole < end - begin:
-                    for name, number in _turns(sizes, left).items():
-                        counts[name] += number
+                    yield _turns(sizes, left), 1
                     break
             begin = end
-        return {name: number for name, number in counts.items() if number}
 
     @property
     def design(self) -> Design:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from rbench.results.manifest import Manifest
 from rbench.results.provenance import versions
 from rbench.results.run_directory import RunDirectory
 from rbench.running.description import description_of
+from rbench.running.differences import differences, named
 from rbench.running.executors import Execution
 from rbench.running.limits import Limits
 from rbench.running.plan import Plan, Selection
@@ -20,11 +21,6 @@ from rbench.running.run import PreparedRun, prepare
 
 #: What of a manifest decides its records, or says with what they were made. `agent` and the like hold options.
 _COMPARED = ("suite", "design", "render", "agent", "wrappers", "vision", "seed", "planned", "versions")
-
-#: Differences named in a message; the rest are counted.
-_NAMED = 8
-
-_MISSING = "nothing"
 
 
 def prepare_resume(
@@ -57,12 +53,12 @@ def prepare_resume(
         prepared = prepare(catalog, description, execution)
     except RbenchError as problem:
         if older:  # the likeliest reason
-            raise StartError(f"{problem} What differs from the run: {_named(older)}") from problem
+            raise StartError(f"{problem} What differs from the run: {named(older)}") from problem
         raise
     changes = dict(_changes(recorded, prepared.manifest))
     if changes and not accept_changes:
         raise StartError(
-            f"{run.path} cannot go on as it began: {_named(changes)}. Bring back what was used (it is in"
+            f"{run.path} cannot go on as it began: {named(changes)}. Bring back what was used (it is in"
             " manifest.json), start a new run, or mix on purpose with --accept-changes"
         )
     if repeats is not None or limit is not None:
@@ -79,37 +75,14 @@ def recorded_limits(recorded: Manifest) -> Limits:
 
 def _version_changes(recorded: Manifest) -> dict[str, tuple[Any, Any]]:
     """What is installed in other versions than the run had, or no longer. Asks for nothing that needs a plugin."""
-    return dict(_differences(recorded.versions, versions(recorded.versions), "versions"))
+    return dict(differences(recorded.versions, versions(recorded.versions), "versions"))
 
 
 def _changes(recorded: Manifest, now: Manifest) -> Iterator[tuple[str, tuple[Any, Any]]]:
     # As they would be written, without secrets: these cannot be compared.
     before, after = recorded.to_plain(), now.to_plain()
     for key in _COMPARED:
-        yield from _differences(before[key], after[key], key)
-
-
-def _differences(before: Any, after: Any, path: str) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    """Dotted path, recorded and present value of every leaf in which two plain trees differ."""
-    if isinstance(before, Mapping) and isinstance(after, Mapping):
-        for key in [*before, *(key for key in after if key not in before)]:
-            yield from _differences(before.get(key, _MISSING), after.get(key, _MISSING), f"{path}.{key}")
-    elif isinstance(before, list) and isinstance(after, list) and len(before) == len(after):
-        for i, (old, new) in enumerate(zip(before, after, strict=True)):
-            yield from _differences(old, new, f"{path}[{i}]")
-    elif before != after:
-        yield path, (before, after)
-
-
-def _named(changes: Mapping[str, tuple[Any, Any]]) -> str:
-    parts = [f"{key} was {_short(before)} and is {_short(now)}" for key, (before, now) in changes.items()]
-    more = len(parts) - _NAMED
-    return "; ".join(parts[:_NAMED]) + (f"; and {more} more" if more > 0 else "")
-
-
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 60 else f"{text[:57]}..."
+        yield from differences(before[key], after[key], key)
 
 
 def _extended(catalog: Catalog, prepared: PreparedRun, repeats: int | None, limit: int | None) -> PreparedRun:
@@ -137,9 +110,11 @@ def _check_repeats(plan: Plan, selection: Selection, repeats: int) -> None:
     fewest = min(dimension.repeats for dimension in plan.dimensions)
     # All of one repeat come before the next. While every dimension takes part, more repeats change nothing before
     # the limit; behind that they would push episodes out that the run has.
-    common = Plan(plan.suite, replace(selection, limit=None, repeats=fewest)).count
-    if selection.limit is not None and selection.limit > common and fewest < most.repeats:
+    common = Plan(plan.suite, replace(selection, limit=None, repeats=fewest, shard=None)).count
+    beyond = selection.shard is not None if selection.limit is None else selection.limit > common
+    if beyond and fewest < most.repeats:
+        part = f"limited to {selection.limit} episodes" if selection.limit else f"shard {selection.shard} of its plan"
         raise UsageError(
-            f"--repeats {repeats}: this run is limited to {selection.limit} episodes, some of them in repeats that not"
-            " all dimensions have, and more repeats would change which they are; start a new run"
+            f"--repeats {repeats}: this run is {part}, some of them in repeats that not all dimensions have, and more"
+            " repeats would change which they are; start a new run"
         )

@@ -157,6 +157,8 @@ def _compared(before: RunReport, after: RunReport, catalog: Catalog) -> Mapping[
 def _selection_text(selection: Mapping[str, Any]) -> str:
     """What of the suite was run: `preset quick, limit 100`."""
     chosen = {key: value for key, value in selection.items() if value not in (None, [], ())}
+    if shard := chosen.get("shard"):
+        chosen["shard"] = f"{shard['index']}/{shard['of']}"
     words = [
         f"{key} {', '.join(map(str, value)) if isinstance(value, list) else value}" for key, value in chosen.items()
     ]

@@ -14,6 +14,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,9 +35,11 @@ if TYPE_CHECKING:
             self, job: Job, suite: Suite, episodes: Iterator[Episode], workers: int, on_wait: OnWait = ...
         ) -> Generator[Finished, None, None]: ...
 
+
 #: Name -> target of the function. Imported when chosen.
 EXECUTORS = {
     "processes": "rbench.running.executors.processes:run_processes",
+    "ray": "rbench.running.executors.ray:run_ray",
     "serial": "rbench.running.executors.serial:run_serial",
 }
 
@@ -71,7 +74,7 @@ class Execution:
     """Where the episodes of a run are executed. Decides no record.
 
     Attributes:
-        workers: how many at once; None: one for each usable core.
+        workers: how many at once; None: one for each usable core, of the cluster with Ray.
         limits: what a worker may take before it is ended; the serial executor ends nothing.
 
     Raises:
@@ -87,13 +90,20 @@ class Execution:
             raise UsageError(f"executor {self.executor!r} is not known.{did_you_mean(self.executor, EXECUTORS)}")
         if self.workers is not None and self.workers < 1:
             raise UsageError(f"{self.workers} workers run nothing; ask for at least 1")
+        if self.executor == "ray":
+            importlib.import_module("rbench.running.executors.ray_cluster").check_ray()
 
-    @property
+    @cached_property
     def at_once(self) -> int:
         """How many workers there are."""
         if self.executor == "serial":
             return 1
-        return usable_cores() if self.workers is None else self.workers
+        if self.workers is not None:
+            return self.workers
+        if self.executor == "ray":
+            cpus: int = importlib.import_module("rbench.running.executors.ray_cluster").cluster_cpus(usable_cores())
+            return cpus
+        return usable_cores()
 
     def load(self) -> Executor:
         """The function."""

@@ -1,0 +1,116 @@
+"""A slot: the Ray actor that runs episodes of a run, one at a time, wherever Ray has put it.
+
+It holds a pool of one worker process, so that whatever agent code does to its process is dealt with as on one machine.
+Orders and answers are bytes: JSON, and trajectories behind it (`messages`).
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import socket
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rbench.running.executors.messages import Message, failure, packed
+from rbench.values import from_plain, to_plain
+
+if TYPE_CHECKING:
+    from rbench.running.executors.processes import WorkerPool
+
+#: Environment variables of the user that also count elsewhere, or their absence: the rest is the machine's own.
+_THREADS = (
+    "LP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+_OURS = "RBENCH_"
+
+
+def settings_to_send(job: Message, environment: Mapping[str, str]) -> bytes:
+    """What a slot needs to begin.
+
+    Args:
+        job: as plain data.
+        environment: of this process, before Ray changed it. Keys of services are left out: whatever is sent may end in
+            a log of Ray.
+    """
+    sent = {name: value for name, value in environment.items() if name in _THREADS or name.startswith(_OURS)}
+    path = [entry for entry in sys.path if isinstance(entry, str)]
+    return packed({"job": job, "environment": sent, "path": path, "folder": str(Path.cwd())})
+
+
+class Slot:
+    """An actor. Its methods answer with packed messages; what ends the run is `{"failure": ...}`, as of a worker."""
+
+    def __init__(self) -> None:
+        # Ray sends what is printed to the stdout of the run, where results stand.
+        os.dup2(2, 1)
+        self._pool: WorkerPool | None = None
+
+    def start(self, settings: bytes) -> bytes:
+        """Become what the settings say."""
+        try:
+            self._start(_unpacked(settings))
+        except Exception as problem:
+            return _failed(problem)
+        return packed({"ready": os.getpid()})
+
+    def run(self, episodes: bytes) -> Iterator[bytes]:
+        """Run episodes; the records as they come."""
+        from rbench.design import Episode
+
+        assert self._pool is not None
+        given = (from_plain(Episode, episode) for episode in _unpacked(episodes)["episodes"])
+        try:
+            for finished in self._pool.run(given):
+                answer = {"finished": finished.record.to_plain(), "provenance": to_plain(finished.provenance)}
+                yield packed(answer, finished.trajectory)
+        except Exception as problem:
+            yield _failed(problem)
+
+    def end(self) -> None:
+        """Let the worker close its agent and end."""
+        if self._pool is not None:
+            self._pool.end()
+
+    def stop(self) -> None:
+        """End the worker, whatever it does. Called while `run` works."""
+        if self._pool is not None:
+            self._pool.stop()
+
+    def _start(self, settings: Message) -> None:
+        """Stand where the run stands: its import path, folder and settings, as far as they exist here."""
+        sys.path[:] = list(dict.fromkeys([*settings["path"], *sys.path]))
+        if Path(settings["folder"]).is_dir():
+            os.chdir(settings["folder"])
+        for name in _THREADS:
+            os.environ.pop(name, None)
+        os.environ.update(settings["environment"])
+        importlib.invalidate_caches()
+        # Imported here: they may be other ones, or missing, and then that is what is reported.
+        from rbench.plugins.catalog import build_catalog
+        from rbench.running.executors.processes import WorkerPool
+        from rbench.running.job import Job
+        from rbench.suites.loading import load_suite
+
+        job = from_plain(Job, settings["job"])
+        job.check_versions()
+        suite = load_suite(build_catalog(only=job.distributions), job.description.suite)
+        self._pool = WorkerPool(job, suite, 1)
+
+
+def _unpacked(data: bytes) -> Any:
+    return json.loads(data[8:])
+
+
+def _failed(problem: Exception) -> bytes:
+    """What ends the run, with the machine on which it happened."""
+    message = failure(problem)
+    return packed({**message, "message": f"on {socket.gethostname()}: {message['message']}"})
