@@ -6,6 +6,7 @@ import base64
 import io
 import json
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from pydantic import BaseModel
 
 from rbench.errors import InfrastructureError, NoAnswer, StartError, StoppedEarly
 from rbench.interfaces.vision import Question, Reply, Usage, VisionModel
+from rbench.running.phases import Phase, PhaseMarker
 from rbench.values import from_plain, to_plain
 from rbench.vision.metering import VisionMeter
 from rbench.vision.question_keys import question_key
@@ -227,3 +229,21 @@ def test_a_run_has_spent_what_its_records_say(limits: Any, said: str | None) -> 
     spending.add_record({"vision": {"calls": 0, "tokens_in": None, "tokens_out": None, "cost": None}})
     reached = spending.reached([SpendingLimits(), SpendingLimits(**limits)])
     assert (reached is None) if said is None else said in str(reached)
+
+
+def test_what_happens_while_a_model_is_asked_is_told_apart_from_the_agents_doing() -> None:
+    phases = PhaseMarker()
+    phases.enter(Phase.AGENT_ACT)
+    seen: list[Phase] = []
+
+    class Looking(VisionModel):
+        def ask(self, question: Question, rng: np.random.Generator) -> Reply:
+            seen.append(phases.now)
+            raise InfrastructureError("away; see whether it is up")
+
+    model = VisionMeter((), partial(phases.during, Phase.ASKING)).around(Looking(), "rbench/looking")
+    with pytest.raises(InfrastructureError):
+        ask(model)
+    assert seen == [Phase.ASKING]
+    assert not Phase.ASKING.in_agent
+    assert phases.now == Phase.AGENT_ACT

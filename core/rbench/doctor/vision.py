@@ -53,7 +53,9 @@ def _key_variables(entry: CatalogEntry) -> list[str]:
     """The environment variables that its options name by default: fields that end in `_env`. Never their values."""
     model = entry.options_model()
     fields = {} if model is None else model.model_fields
-    return [str(field.default) for key, field in fields.items() if key.endswith("_env") and field.default]
+    return [
+        str(field.default) for key, field in fields.items() if key.endswith("_env") and isinstance(field.default, str)
+    ]
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -12,10 +14,11 @@ class Phase(IntEnum):
     IDLE = 1
     WORLD = 2
     RENDERING = 3
-    MAKING_AGENT = 4
-    AGENT_RESET = 5
-    AGENT_ACT = 6
-    AGENT_REPORT = 7
+    ASKING = 4
+    MAKING_AGENT = 5
+    AGENT_RESET = 6
+    AGENT_ACT = 7
+    AGENT_REPORT = 8
 
     @property
     def in_agent(self) -> bool:
@@ -38,13 +41,14 @@ _WORDS = {
     Phase.IDLE: "between episodes",
     Phase.WORLD: "in the simulation",
     Phase.RENDERING: "while rendering",
+    Phase.ASKING: "while a vision model was asked",
     Phase.MAKING_AGENT: "in the agent's constructor",
     Phase.AGENT_RESET: "in reset()",
     Phase.AGENT_ACT: "in act()",
     Phase.AGENT_REPORT: "in report()",
 }
 
-_DOING = {Phase.STARTING: "starting", Phase.RENDERING: "rendering"}
+_DOING = {Phase.STARTING: "starting", Phase.RENDERING: "rendering", Phase.ASKING: "asking a vision model"}
 
 
 class PhaseMarker:
@@ -56,6 +60,16 @@ class PhaseMarker:
     def enter(self, phase: Phase) -> None:
         """Say what begins now."""
         self.now = phase
+
+    @contextmanager
+    def during(self, phase: Phase) -> Iterator[None]:
+        """Say what is done while the block runs; then it is again what it was before."""
+        before = self.now
+        self.enter(phase)
+        try:
+            yield
+        finally:
+            self.enter(before)
 
     def begin(self) -> None:
         """Say that an attempt at an episode begins now: limits count from here."""

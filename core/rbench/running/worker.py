@@ -6,6 +6,7 @@ import importlib
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 
 from rbench.design import Episode
 from rbench.errors import StartError, UsageError
@@ -72,7 +73,7 @@ class Worker:
     def __init__(self, suite: Suite, parts: ResolvedAgent, seed: int, phase: PhaseMarker | None = None) -> None:
         self.phase = PhaseMarker() if phase is None else phase
         self.phase.enter(Phase.MAKING_AGENT)
-        self.vision = VisionMeter(parts.limits)
+        self.vision = VisionMeter(parts.limits, partial(self.phase.during, Phase.ASKING))
         self.agent = build_agent(parts, self.vision)
         self.phase.enter(Phase.STARTING)
         self.world = build_world(suite)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import time
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -32,8 +33,19 @@ class VisionMeter:
         seconds: wall time that the episode has waited for answers.
     """
 
-    def __init__(self, limits: Iterable[SpendingLimits] = ()) -> None:
+    def __init__(
+        self,
+        limits: Iterable[SpendingLimits] = (),
+        while_asking: Callable[[], AbstractContextManager[None]] = nullcontext,
+    ) -> None:
+        """Nothing was asked yet.
+
+        Args:
+            limits: what may be spent.
+            while_asking: entered around every question: what takes long or falls there is not the agent's.
+        """
         self.seconds = 0.0
+        self._while_asking = while_asking
         self._limits = tuple(limits)
         self._spending = Spending()
         self._models: list[VisionModel] = []
@@ -128,7 +140,8 @@ class VisionMeter:
         usage: Usage | None = None
         repairs: tuple[str, ...] = ()
         try:
-            reply = metered.inner.ask(question, rng)
+            with self._while_asking():
+                reply = metered.inner.ask(question, rng)
             if not isinstance(reply, Reply):
                 raise StartError(
                     f"vision model {metered.name!r} returned a {type(reply).__name__}; it must return a Reply"
