@@ -77,11 +77,12 @@ def refined(instruction: str, action: Action | None, scene: Scene, options: Opti
         receiver = _promoted(noun, scene) if noun is not None and options.promote_receiver else None
         if receiver is None:
             return kept(instruction, "receiver missing", scene)
-    if receiver is not None and not named:
-        if options.receiver_unsaid == "ignore":
-            receiver = None
-        else:
-            action = None  # it has no slot for a receiver
+    if receiver is not None and not named and options.receiver_unsaid == "ignore":
+        if action is None:  # the fixed template would say what the instruction does not
+            return kept(instruction, "receiver unsaid", scene)
+        receiver = None
+    if receiver is not None and action is not None and action.receiver is None:
+        action = None  # it has no slot for a receiver
     things = [scene.manipulated, *([receiver] if receiver else [])]
     alike = {item.id: colliders(item, scene.objects, options.shared) for item in things}
     choices = {item.id: _choice(item, alike[item.id], options) for item in things}

@@ -222,6 +222,7 @@ def test_of_two_that_could_be_the_receiver_none_is_taken() -> None:
 def test_an_instruction_without_a_receiver_can_stay_so() -> None:
     assert heard("Lift the cube.", [CUBE, BOX], receiver_unsaid="ignore")["told"] == "Lift the red cube."
     assert heard("Lift the cube.", [CUBE])["told"] == "Lift the cube."
+    assert heard("举起来", [CUBE, BOX], receiver_unsaid="ignore")["reason"] == "receiver unsaid"
 
 
 def test_the_action_can_come_from_the_model() -> None:
@@ -236,6 +237,11 @@ def test_the_action_can_come_from_the_model() -> None:
 def test_an_action_without_its_slots_gives_way_to_the_grammar(said: Any) -> None:
     trace = heard(I1, [CUBE, BOX], said, action="model")
     assert (trace["told"], trace["action"]) == ("Put the red cube into the yellow box.", "grammar")
+
+
+def test_an_action_that_forgets_the_receiver_is_not_used() -> None:
+    trace = heard(I1, [CUBE, BOX], {"action": "Drop <object>"}, action="model")
+    assert (trace["told"], trace["action"]) == ("Put the red cube into the yellow box.", "template")
 
 
 def test_a_model_that_is_away_is_nobodys_failure() -> None:
