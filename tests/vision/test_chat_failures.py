@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -313,6 +315,12 @@ def test_no_more_requests_are_under_way_than_allowed(endpoint: Any, model: Any, 
     for thread in threads:
         thread.join()
     assert most == [2]
+
+
+def test_nothing_is_written_for_a_server_that_never_asks_to_wait(endpoint: Any, model: Any) -> None:
+    endpoint.say(TEXT)
+    ask(model())
+    assert list(Path(tempfile.gettempdir()).iterdir()) == []
 
 
 def test_the_folder_that_workers_share_is_the_users_own(endpoint: Any) -> None:

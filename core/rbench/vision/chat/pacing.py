@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 
 if sys.platform != "win32":
@@ -29,7 +30,6 @@ class Pace:
     """When the next request may be sent."""
 
     def __init__(self, endpoint: str, per_minute: float | None = None, concurrency: int | None = None) -> None:
-        self._folder = shared_folder() if sys.platform != "win32" else None
         self._name = hashlib.sha256(endpoint.encode()).hexdigest()[:16]
         self._interval = None if per_minute is None else 60.0 / per_minute
         self._concurrency = concurrency
@@ -50,8 +50,13 @@ class Pace:
                 time.sleep(rest)
             yield
 
+    @cached_property
+    def _folder(self) -> Path | None:
+        """Made when something is to be shared: most runs leave nothing there."""
+        return shared_folder() if sys.platform != "win32" else None
+
     def _held(self) -> float:
-        if self._folder is not None and not self._path("hold").exists():
+        if sys.platform != "win32" and not (_place() / f"{self._name}.hold").exists() and not self._own["hold"]:
             return 0.0
         with self._moment("hold") as moment:
             return min(moment[0] - time.time(), _LONGEST_HOLD)
@@ -114,7 +119,7 @@ class Pace:
 
 def shared_folder() -> Path | None:
     """A folder of this user's own below the one for temporary files, or None when there can be none."""
-    folder = Path(tempfile.gettempdir()) / f"rbench-pace-{os.getuid()}"
+    folder = _place()
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
         found = folder.lstat()
@@ -122,6 +127,10 @@ def shared_folder() -> Path | None:
         return None
     ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not stat.S_IMODE(found.st_mode) & 0o077
     return folder if ours else None
+
+
+def _place() -> Path:
+    return Path(tempfile.gettempdir()) / f"rbench-pace-{os.getuid()}"
 
 
 def _lock(descriptor: int) -> None:
