@@ -28,11 +28,11 @@ def private_memory(process: int) -> int:
 
 def _children(process: int) -> list[int]:
     found: list[int] = []
-    for file in (_PROC / str(process) / "task").glob("*/children"):
-        try:
-            found += map(int, file.read_text().split())
-        except OSError:  # the thread has ended
-            continue
+    try:
+        for thread in (_PROC / str(process) / "task").iterdir():
+            found += map(int, (thread / "children").read_text().split())
+    except OSError:  # it, or one of its threads, has just ended
+        pass
     return found
 
 
