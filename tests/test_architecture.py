@@ -14,6 +14,7 @@ CORE = ROOT / "core" / "rbench"
 
 #: Floor of every room and of every module that stands at the top of the package.
 FLOORS = {
+    **dict.fromkeys(["reading", "secret_names"], 0),
     **dict.fromkeys(["errors", "values", "geometry", "rounding", "seeding", "scene", "things", "observation"], 0),
     **dict.fromkeys(["action", "world_state", "record", "design"], 0),
     **dict.fromkeys(["interfaces", "contributions", "hookspecs"], 1),

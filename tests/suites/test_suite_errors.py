@@ -28,6 +28,7 @@ MISTAKES = [
     ('name = "put-in"', 'name = "Put In"', "tasks[0].name", "Use lower-case letters"),
     ('name = "small"', "name = 3", "name", "valid string, but it is 3"),
     ('scene = "tiny.toml"', 'scene = "tinny.toml"', "tasks[0].scene", "cannot be read"),
+    ('scene = "tiny.toml"', 'scene = "ti\\u0000ny.toml"', "tasks[0].scene", "NUL character"),
     ('scene = "tiny.toml"', 'scene = "nowhere"', "tasks[0].scene", "no built-in scene 'nowhere'"),
     ("released =", "relaesed =", "tasks[0].goal[1].relaesed", "Did you mean 'released' or"),
     ('released = "geometry"', 'released = "geometri"', "tasks[0].goal[1].released", "Did you mean 'geometry'?"),
@@ -111,6 +112,12 @@ def test_several_mistakes_are_told_at_once(small: str, load: Callable[[str], Sui
 def test_what_is_not_toml_is_named_with_its_line(small: str, load: Callable[[str], Suite]) -> None:
     with pytest.raises(SuiteError, match=r"suite\.toml, line 3, column \d+: this is not TOML"):
         load(small.replace('render = "fast"', "render = fast = 1"))
+
+
+@pytest.mark.parametrize("depth", [200, 2000])
+def test_lists_that_are_nested_too_deep_are_told(small: str, load: Callable[[str], Suite], depth: int) -> None:
+    with pytest.raises(SuiteError, match=r"deep inside one another\. Write it flatter"):
+        load(f"{small}\n[extra]\nvalue = {'[' * depth}{']' * depth}\n")
 
 
 def test_a_file_cut_short_is_not_toml(load: Callable[[str], Suite]) -> None:

@@ -6,8 +6,6 @@ the file, and the file beats the defaults.
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import Any
 
 from rbench.cli.values import parse_options, parse_wrapper_options
 from rbench.errors import UsageError, did_you_mean
+from rbench.reading import read_json, read_toml
 from rbench.results.manifest import Manifest
 from rbench.running.agents import DEFAULT_VISION
 from rbench.running.description import Part, RunDescription, description_of
@@ -168,15 +167,15 @@ def read_config(path: Path) -> RunWishes:
     if path.suffix == ".json":
         return _from_manifest(path, text)
     try:
-        data = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
+        data = read_toml(text)
+    except ValueError as problem:
         raise UsageError(f"--config {path}: not valid TOML: {problem}; correct it") from None
     return _from_words(path, data)
 
 
 def _from_manifest(path: Path, text: str) -> RunWishes:
     try:
-        data = json.loads(text)
+        data = read_json(text)
     except ValueError as problem:
         raise UsageError(f"--config {path}: not valid JSON: {problem}; give the manifest.json of a run") from None
     description = description_of(Manifest.from_plain(data, f"--config {path}"), f"--config {path}")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from rbench.errors import UsageError
+from rbench.reading import NestedTooDeep, read_json, read_toml
 
 
 def parse_options(items: Iterable[str], flag: str) -> dict[str, Any]:
@@ -36,7 +35,9 @@ def parse_options(items: Iterable[str], flag: str) -> dict[str, Any]:
 def parse_value(text: str) -> Any:
     """JSON if it parses, else the string itself. `NaN` and infinities are not JSON and stay strings."""
     try:
-        return json.loads(text, parse_constant=lambda constant: constant)
+        return read_json(text, parse_constant=lambda constant: constant)
+    except NestedTooDeep:
+        raise UsageError(f"the value {text[:40]}... is nested too deep; give a flatter one") from None
     except ValueError:
         return text
 
@@ -63,9 +64,8 @@ def parse_wrapper_options(items: Iterable[str], wrappers: Iterable[str]) -> dict
 
 def _read_table(name: str, flag: str) -> dict[str, Any]:
     try:
-        with Path(name).open("rb") as file:
-            return tomllib.load(file)
+        return read_toml(Path(name).read_text(encoding="utf-8"))
     except OSError as problem:
         raise UsageError(f"{flag} @{name}: cannot be read ({problem.strerror}); give the path of a TOML file") from None
-    except tomllib.TOMLDecodeError as problem:
+    except ValueError as problem:
         raise UsageError(f"{flag} @{name}: not valid TOML: {problem}") from None

@@ -54,7 +54,8 @@ class CatalogEntry:
     @property
     def label(self) -> str:
         """Kind, name and origin, for messages."""
-        return f"{self.kind} {self.name!r} ({f'{self.distribution} {self.version}'.rstrip()})"
+        origin = UNPACKAGED if self.folder is not None else f"({f'{self.distribution} {self.version}'.rstrip()})"
+        return f"{self.kind} {self.name!r} {origin}"
 
     def load(self) -> Any:
         """Import the target; of a suite: its file, as a `Traversable`.

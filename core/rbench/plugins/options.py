@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rbench.errors import UsageError, did_you_mean
+from rbench.secret_names import is_secret
 
 if TYPE_CHECKING:
     import pydantic
 
 #: Type of a pydantic error whose value may be a secret in the wrong place and is not shown.
 HIDDEN = "hidden_value"
-
-_SECRET = re.compile(r"(^|_)(key|token|secret|password|credentials?)$", re.IGNORECASE)
 
 
 def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], where: str) -> pydantic.BaseModel:
@@ -59,7 +58,7 @@ def _described(detail: Mapping[str, Any], names: list[str]) -> str:
     near = did_you_mean(given, choices) if isinstance(given, str) and choices else ""
     if not option:  # a rule over several options
         return message
-    hidden = detail["type"] == HIDDEN or any(_SECRET.search(str(part)) for part in detail["loc"])
+    hidden = detail["type"] == HIDDEN or any(is_secret(str(part), given) for part in detail["loc"])
     shown = "(hidden)" if hidden else _short(given)
     return f"option {option!r} = {shown}: {message[:1].lower()}{message[1:]}{'.' + near if near else ''}"
 

@@ -142,7 +142,7 @@ def _record(text: str, crc: int | None) -> EpisodeRecord:
         raise ValueError("its record is not what was written")
     try:
         record = EpisodeRecord.from_plain(json.loads(text))
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise ValueError(f"its record cannot be read: {problem}") from problem
     if record.episode != f"{record.instance}#{record.repeat}":
         raise ValueError(f"its record is of instance {record.instance!r}, repeat {record.repeat}")

@@ -13,6 +13,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 from urllib.request import url2pathname
 
+from rbench.secret_names import is_secret
+
 #: What every run uses, whatever its plugins are.
 ALWAYS_USED = ("rbench", "numpy", "mujoco")
 
@@ -21,10 +23,6 @@ REDACTED = "[redacted]"
 #: Shorter secrets are not looked for in other texts.
 SHORTEST_SECRET = 6
 
-_SECRET_WORDS = frozenset({"password", "passwd", "passphrase", "secret", "secrets", "authorization", "credentials"})
-# `key` and `token` mean a secret only at the end of a name: `api_key`, but not `key_points` or `token_limit`.
-_SECRET_ENDINGS = frozenset({"key", "keys", "token", "tokens", "apikey", "authtoken", "accesstoken"})
-_VARIABLE_NAME = re.compile(r"[A-Z][A-Z0-9_]*")
 _URL = re.compile(r"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s\"'<>]+")
 
 
@@ -69,7 +67,7 @@ def redacted(options: Mapping[str, Any]) -> dict[str, Any]:
 
     The *name* of an environment variable (`api_key_env = "OPENAI_API_KEY"`) is no secret and stays.
     """
-    return {key: REDACTED if _is_secret(key, value) else _without_secrets(value) for key, value in options.items()}
+    return {key: REDACTED if is_secret(key, value) else _without_secrets(value) for key, value in options.items()}
 
 
 def secret_values(options: Mapping[str, Any]) -> frozenset[str]:
@@ -82,7 +80,7 @@ def secret_values(options: Mapping[str, Any]) -> frozenset[str]:
     def collect(value: Any, secret: bool) -> None:
         if isinstance(value, Mapping):
             for key, item in value.items():
-                collect(item, secret or _is_secret(key, item))
+                collect(item, secret or is_secret(key, item))
         elif isinstance(value, (list, tuple)):
             for item in value:
                 collect(item, secret)
@@ -117,24 +115,6 @@ def _without_secrets(value: Any) -> Any:
     if isinstance(value, str):
         return _URL.sub(lambda match: _bare_url(match.group()), value)
     return value
-
-
-def _is_secret(key: str, value: Any) -> bool:
-    if value is None or isinstance(value, bool):
-        return False
-    words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", key).lower()
-    parts = [part for part in re.split(r"[^a-z0-9]+", words) if part]
-    if not parts:
-        return False
-    if parts[-1] in ("env", "variable"):
-        return not (isinstance(value, str) and _VARIABLE_NAME.fullmatch(value)) and _names_secret(parts[:-1])
-    if parts[-1] in ("keys", "tokens") and isinstance(value, (int, float)):
-        return False  # a count
-    return _names_secret(parts)
-
-
-def _names_secret(parts: list[str]) -> bool:
-    return bool(parts) and (parts[-1] in _SECRET_ENDINGS or not _SECRET_WORDS.isdisjoint(parts))
 
 
 def _url_secrets(url: str) -> Iterator[str]:

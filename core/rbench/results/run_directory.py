@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
+from rbench.reading import read_json
 from rbench.record import COUNTED, EpisodeRecord, Outcome
 from rbench.results.atomic import replacing, replacing_binary
 from rbench.results.lock import holder, is_held
@@ -209,7 +210,7 @@ def open_run(path: str | Path) -> RunDirectory:
 def _read_manifest(path: Path) -> Manifest:
     file = path / _MANIFEST
     try:
-        data = json.loads(file.read_text(encoding="utf-8"))
+        data = read_json(file.read_text(encoding="utf-8"))
     except (FileNotFoundError, NotADirectoryError):
         what = "holds no run (no manifest.json)" if path.exists() else "does not exist"
         raise UsageError(f"{path} {what}; give a run directory that rbench run has written") from None

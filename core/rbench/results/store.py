@@ -340,7 +340,7 @@ class EpisodeStore:
             raise self._damaged(episode, "is not what was written")
         try:
             plain = json.loads(text)
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise self._damaged(episode, f"is no JSON: {problem}") from problem
         if not isinstance(plain, dict):
             raise self._damaged(episode, "is no JSON object")

@@ -101,7 +101,7 @@ def stored_tables(run: RunDirectory) -> Iterator[tuple[str, dict[str, Any]]]:
     for path in sorted((run.path / "report").glob("*.json")):
         try:
             tables = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             continue
         for table in tables if isinstance(tables, list) else [tables]:
             if isinstance(table, dict) and table.get("created") == run.manifest.created and "counts" in table:

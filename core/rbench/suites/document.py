@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any, Protocol, TypeVar
 
 from rbench.errors import SuiteError
+from rbench.reading import NestedTooDeep, read_toml
 from rbench.suites.key_lines import KeyPath, key_lines
 from rbench.values import from_plain
 
@@ -51,13 +52,17 @@ class Document:
             raise SuiteError(
                 f"{source}: byte {problem.start} is not UTF-8. Save the file with the encoding UTF-8."
             ) from problem
+        except ValueError:  # what no system takes for a path
+            raise SuiteError(f"{source!r} cannot be the path of a file: it holds a NUL character.") from None
         return Document.parse(text, source)
 
     @staticmethod
     def parse(text: str, source: str) -> Document:
         """The document of a text. Raises SuiteError where it is not TOML."""
         try:
-            return Document(source, text, tomllib.loads(text))
+            return Document(source, text, read_toml(text))
+        except NestedTooDeep as problem:
+            raise SuiteError(f"{source}: {problem}. Write it flatter: nothing in it needs such a depth.") from None
         except tomllib.TOMLDecodeError as problem:
             reason = str(problem)
             found = _POSITION.search(reason)
