@@ -51,11 +51,18 @@ def test_two_runs_are_identical(rbench_command: Callable[..., Any]) -> None:
     assert [e.events for e in first] == [e.events for e in second]
 
 
+def test_a_recording_answers_it_again(rbench_command: Callable[..., Any]) -> None:
+    recorded = rbench_command(*run("simple", *SGL, "--vision", "opencv", "-v", "transcripts=true"))
+    again = rbench_command(*run("simple", *SGL, "--vision", "replay", "-v", f"recording={recorded.directory}"))
+    assert again.code == 0, again.err
+    assert [e.agent["report"] for e in again.episodes] == [e.agent["report"] for e in recorded.episodes]
+
+
 def test_with_and_without_are_compared(rbench_command: Callable[..., Any]) -> None:
     directories = [rbench_command(*run("simple", *more)).directory for more in ((), SGL)]
     text = rbench_command("compare", *map(str, directories))
     assert text.code == 0, text.err
-    assert "simple + sgl" in text.out or "sgl" in text.out
+    assert "second: sgl(simple)" in text.out
     facts = json.loads(rbench_command("compare", *map(str, directories), "--json").out)
     assert facts["episodes"]["common"] == 3
     assert facts["overall"]["difference"] == 0
