@@ -243,7 +243,7 @@ def _note_renderer(prepared: PreparedRun, directory: RunDirectory, gl: Mapping[s
     *earlier, session = directory.manifest.sessions
     if not recorded:
         directory.update(gl=gl)
-    elif earlier and "gl" not in session.accepted:
+    elif "gl" not in session.accepted:  # another machine of a cluster may draw otherwise in the same session
         if not prepared.accept_changes:
             raise StartError(
                 f"{directory.path} was rendered by {_renderer(recorded)}, but here it is {_renderer(gl)}. Resume"
