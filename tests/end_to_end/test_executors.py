@@ -151,6 +151,18 @@ def test_a_worker_refuses_a_suite_that_changed(job: Any) -> None:
         Worker.of_job(dataclasses.replace(job, suite_hash="0" * 64))
 
 
+def test_a_worker_refuses_another_file_of_an_agent(
+    catalog: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(HERE)
+    part = Part.named("agents_that_end:Traced")
+    job = prepare(catalog, RunDescription("roboview-bias", part, selection=Selection(limit=1))).job
+    Worker.of_job(job).close()
+    other = dataclasses.replace(job, files={"agents_that_end:Traced": "sha256:0"})
+    with pytest.raises(StartError, match="the file of agents_that_end:Traced is not the one"):
+        Worker.of_job(other)
+
+
 def test_status_from_another_terminal(start_rbench: Callable[..., Any], rbench_command: Callable[..., Any]) -> None:
     started = start_rbench(
         "run",

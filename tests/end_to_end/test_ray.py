@@ -39,6 +39,7 @@ def cluster() -> Iterator[Any]:
         try:
             for _ in range(2):
                 made.add_node(num_cpus=1)
+            made.folder = Path(folder)
             yield made
         finally:
             made.shutdown()
@@ -233,6 +234,19 @@ def test_a_plugin_that_only_this_process_can_import_is_found_by_actors(
     ran = start_on_ray("run", "roboview-bias", "--agent", "mine", "--limit", "2").ended()
     assert ran.code == 0, ran.err
     assert {e.reason for e in ran.episodes} == {"mine"}
+
+
+def test_a_secret_option_reaches_no_file_of_ray(
+    cluster: Any, start_on_ray: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Known fault K3.
+    monkeypatch.setenv("SOME_API_KEY", "sk-canary-8R")
+    agent = ["--agent", "agents_that_end:Traced", "-o", "api_key=sk-canary-7Q"]
+    ran = start_on_ray("run", "roboview-bias", *agent, "--limit", "2").ended()
+    assert ran.code == 0, ran.err
+    files = [path for place in (cluster.folder, ran.directory) for path in place.rglob("*") if path.is_file()]
+    assert any(path.suffix == ".log" for path in files)
+    assert not [path for path in files if b"sk-canary" in path.read_bytes()]
 
 
 def listening(processes: list[int]) -> set[str]:

@@ -108,6 +108,12 @@ class ResolvedAgent:
         parts = [self.agent, *self.wrappers, *self.vision_models]
         return tuple(dict.fromkeys(part.entry.distribution for part in parts))
 
+    @property
+    def files(self) -> dict[str, str]:
+        """For each part that is no distribution, its name and the hash of its file."""
+        parts = [self.agent, *self.wrappers, *self.vision_models]
+        return {part.part.name: _file_version(part.entry) for part in parts if part.entry.folder is not None}
+
 
 def close_agent(agent: Agent, name: str) -> None:
     """Close an agent; one that fails to is only logged: what it did is done."""

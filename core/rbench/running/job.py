@@ -20,6 +20,7 @@ class Job:
         distributions: the only plugins that a worker loads.
         versions: what is installed where the run was planned.
         limits: what a worker process may take.
+        files: hash of the file of each part that is no distribution, by its name.
     """
 
     description: RunDescription
@@ -27,6 +28,7 @@ class Job:
     distributions: tuple[str, ...]
     versions: Mapping[str, str]
     limits: Limits = field(default_factory=Limits)
+    files: Mapping[str, str] = field(default_factory=dict)
 
     def check_versions(self) -> None:
         """Refuse to work with other versions than those the run was planned with.
@@ -46,3 +48,19 @@ class Job:
                 f"a worker does not have the versions that the run was planned with: {'; '.join(different)}."
                 " Install the same everywhere and do not change it during a run; then `rbench resume`"
             )
+
+    def check_files(self, here: Mapping[str, str]) -> None:
+        """Refuse to work with another file of an agent than the run was planned with.
+
+        Args:
+            here: as `files`, where the work is to be done.
+
+        Raises:
+            StartError: naming what differs.
+        """
+        for name, version in self.files.items():
+            if here.get(name) != version:
+                raise StartError(
+                    f"the file of {name} is not the one that the run was planned with ({here.get(name)} here, {version}"
+                    " there). Have the same file everywhere and leave it alone during a run; then `rbench resume`"
+                )

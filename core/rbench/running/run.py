@@ -77,6 +77,7 @@ class PreparedRun:
             distributions=names,
             versions=versions(names, commits=False),
             limits=self.execution.limits,
+            files=self.parts.files,
         )
 
 

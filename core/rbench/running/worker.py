@@ -107,7 +107,9 @@ class Worker:
                 f"suite {suite.name!r} changed since the run was planned (hash {suite.hash[:12]}, planned"
                 f" {job.suite_hash[:12]}). Leave its file alone during a run; then `rbench resume`"
             )
-        return cls(suite, resolve_agent(catalog, job.description), job.description.seed, phase)
+        parts = resolve_agent(catalog, job.description)
+        job.check_files(parts.files)
+        return cls(suite, parts, job.description.seed, phase)
 
     def run(self, episode: Episode, attempts: int = ATTEMPTS) -> Finished:
         """Run an episode; an infrastructure error is tried again, `attempts` times in all.

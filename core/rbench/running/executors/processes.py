@@ -70,8 +70,14 @@ class WorkerPool:
         workers: the processes that there are now.
     """
 
-    def __init__(self, job: Job, suite: Suite, size: int, on_wait: OnWait = unwatched) -> None:
-        """A pool of at most `size` workers, each started when there is an episode for it."""
+    def __init__(
+        self, job: Job, suite: Suite, size: int, on_wait: OnWait = unwatched, sharing: int | None = None
+    ) -> None:
+        """A pool of at most `size` workers, each started when there is an episode for it.
+
+        Args:
+            sharing: how many workers share the memory of this machine, if other pools are there.
+        """
         self.workers: list[WorkerProcess] = []
         self._job = job
         self._message: Message = to_plain(job)
@@ -79,7 +85,7 @@ class WorkerPool:
         self._manager = RecursiveVariantTaskManager(suite)
         self._episodes: Iterator[Episode] = iter(())
         self._size = size
-        self._watchdog = Watchdog(job.limits, size)
+        self._watchdog = Watchdog(job.limits, sharing or size)
         self._looked = 0.0
         self._on_wait = on_wait
         self._waiting: tuple[Waiting, ...] = ()

@@ -54,9 +54,9 @@ def run_ray(
     Raises:
         StartError: there is no cluster, or slots cannot start. StoppedEarly: they cannot go on.
     """
-    settings = settings_to_send(to_plain(job), os.environ)
+    environment = dict(os.environ)  # as the user set it: Ray adds to it
     with connected(address_of_cluster(), workers) as ray:
-        slots = _Slots(ray, job, suite, episodes, workers, settings)
+        slots = _Slots(ray, job, suite, episodes, workers, environment)
         try:
             yield from slots.run()
             slots.end()
@@ -122,7 +122,7 @@ class _Slots:
     """The slots of one run."""
 
     def __init__(
-        self, ray: Any, job: Job, suite: Suite, episodes: Iterator[Episode], size: int, settings: bytes
+        self, ray: Any, job: Job, suite: Suite, episodes: Iterator[Episode], size: int, environment: dict[str, str]
     ) -> None:
         self._ray = ray
         self._job = job
@@ -130,7 +130,10 @@ class _Slots:
         self._manager = RecursiveVariantTaskManager(suite)
         self._episodes = episodes
         self._size = size
-        self._settings = ray.put(settings)
+        cpus = node_cpus(ray)
+        share = share_of_slot(cpus, size)
+        neighbours = min(size, max([int(number / share) for number in cpus], default=1)) or 1
+        self._settings = ray.put(settings_to_send(to_plain(job), environment, neighbours))
         self._slots: list[_Slot] = []
         #: Taken from the plan and given to nobody: what was lost, and one for each slot that is starting.
         self._queue: deque[Episode] = deque()

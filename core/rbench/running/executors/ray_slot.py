@@ -33,17 +33,19 @@ _THREADS = (
 _OURS = "RBENCH_"
 
 
-def settings_to_send(job: Message, environment: Mapping[str, str]) -> bytes:
+def settings_to_send(job: Message, environment: Mapping[str, str], neighbours: int) -> bytes:
     """What a slot needs to begin.
 
     Args:
         job: as plain data.
+        neighbours: how many slots there may be on one machine; they share its memory.
         environment: of this process, before Ray changed it. Keys of services are left out: whatever is sent may end in
             a log of Ray.
     """
     sent = {name: value for name, value in environment.items() if name in _THREADS or name.startswith(_OURS)}
     path = [entry for entry in sys.path if isinstance(entry, str)]
-    return packed({"job": job, "environment": sent, "path": path, "folder": str(Path.cwd())})
+    settings = {"job": job, "environment": sent, "path": path, "folder": str(Path.cwd()), "neighbours": neighbours}
+    return packed(settings)
 
 
 class Slot:
@@ -103,7 +105,7 @@ class Slot:
         job = from_plain(Job, settings["job"])
         job.check_versions()
         suite = load_suite(build_catalog(only=job.distributions), job.description.suite)
-        self._pool = WorkerPool(job, suite, 1)
+        self._pool = WorkerPool(job, suite, 1, sharing=settings["neighbours"])
 
 
 def _unpacked(data: bytes) -> Any:

@@ -1,0 +1,92 @@
+"""What a slot says when it cannot work where Ray has put it. Needs no Ray."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from rbench.errors import StartError, UsageError
+from rbench.running.description import Part, RunDescription
+from rbench.running.executors import Execution
+from rbench.running.executors.messages import Unpacker, raise_failure
+from rbench.running.executors.ray_cluster import share_of_slot
+from rbench.running.executors.ray_slot import Slot, settings_to_send
+from rbench.running.plan import Selection
+from rbench.running.run import prepare
+from rbench.values import to_plain
+
+
+@pytest.fixture
+def job(catalog: Any) -> Any:
+    return prepare(catalog, RunDescription("roboview-bias", Part("idle"), selection=Selection(limit=1))).job
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], dict[str, Any]]:
+    """What a slot answers to a job."""
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+    def start(job: Any) -> dict[str, Any]:
+        slot = Slot()
+        answer = slot.start(settings_to_send(to_plain(job), dict(os.environ), 2))
+        slot.stop()
+        ((message, _),) = Unpacker().feed(answer)
+        return message
+
+    return start
+
+
+def test_a_slot_that_has_what_is_needed_is_ready(job: Any, started: Callable[[Any], dict[str, Any]]) -> None:
+    assert started(job) == {"ready": os.getpid()}
+
+
+def test_a_machine_with_another_version_is_named(job: Any, started: Callable[[Any], dict[str, Any]]) -> None:
+    answer = started(dataclasses.replace(job, versions={**job.versions, "mujoco": "3.9.0"}))
+    with pytest.raises(StartError, match=rf"on {socket.gethostname()}: .*mujoco is \S+ here and 3\.9\.0 there"):
+        raise_failure(answer)
+
+
+def test_a_machine_without_the_suite_is_named(job: Any, started: Callable[[Any], dict[str, Any]]) -> None:
+    description = dataclasses.replace(job.description, suite="/nowhere/suite.toml")
+    with pytest.raises(UsageError, match=rf"on {socket.gethostname()}: .*/nowhere/suite.toml"):
+        raise_failure(started(dataclasses.replace(job, description=description)))
+
+
+def test_environment_variables_that_may_hold_keys_are_not_sent(job: Any) -> None:
+    sent = settings_to_send(
+        to_plain(job), {"OPENAI_API_KEY": "sk-canary-7Q", "OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}, 1
+    )
+    ((settings, _),) = Unpacker().feed(sent)
+    assert settings["environment"] == {"OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}
+
+
+@pytest.mark.parametrize(
+    ("cpus", "slots", "share"),
+    [([2.0, 2.0], 4, 1.0), ([2.0, 2.0], 1, 1.0), ([2.0, 2.0], 8, 0.5), ([2.0, 2.0], 5, 0.6666), ([], 3, 1.0)],
+)
+def test_more_slots_than_processors_share_them_so_that_all_find_room(
+    cpus: list[float], slots: int, share: float
+) -> None:
+    found = share_of_slot(cpus, slots)
+    assert found == pytest.approx(share, abs=1e-3)
+    assert not cpus or sum(int(number / found) for number in cpus) >= slots
+
+
+def test_without_ray_the_line_that_installs_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ray", None)
+    with pytest.raises(StartError, match=r"python3 -m pip install 'ray>="):
+        Execution("ray")
+
+
+def test_a_client_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rbench.running.executors.ray_cluster.is_importable", lambda name: True)
+    monkeypatch.setenv("RAY_ADDRESS", "ray://host:10001")
+    with pytest.raises(StartError, match="on a machine of the cluster"):
+        Execution("ray")
