@@ -51,7 +51,7 @@ def raising(problem: BaseException) -> Callable[[], object]:
         (FileNotFoundError(2, "no", "there"), 1),
         (KeyboardInterrupt(), 130),
         (click.Abort(), 130),
-        (cli.Terminated(), 143),
+        (cli.Terminated(signal.SIGTERM), 143),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -196,3 +196,43 @@ def test_a_broken_pipe_to_something_else_is_an_error(command: Callable[..., None
     command(raising(BrokenPipeError(32, "Broken pipe")))
     assert main(["probe"]) == 1
     assert "BrokenPipeError" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["run", "roboview-bias", "--agent", ""], "--agent is given nothing"),
+        (["run", "roboview-bias", "--agent", "idle", "--vision", ""], "--vision is given nothing"),
+        (["run", "roboview-bias", "--agent", "idle", "--wrap", ""], "--wrap is given nothing"),
+        (["run", "roboview-bias", "--agent", "idle", "--out", ""], "--out is given nothing"),
+        (["run", "roboview-bias", "--agent", "idle", "--out="], "--out is given nothing"),
+        (["run", "", "--agent", "idle"], "argument 2 is empty"),
+        (["report", "somewhere", "-o", ""], "-o is given nothing"),
+        (["export", "somewhere", "--format", "csv", "-o", ""], "-o is given nothing"),
+        (["render", "roboview-bias", "color/red/base", "-o", ""], "-o is given nothing"),
+        (["new-plugin", "agent", "reach", "-o", ""], "-o is given nothing"),
+        (["new-plugin", "agent", "--", ""], "argument 4 is empty"),
+        (["status", ""], "argument 2 is empty"),
+        ([""], "argument 1 is empty"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_an_empty_argument_is_refused_by_name_and_nothing_is_written(
+    arguments: list[str], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(arguments) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("line", ['agent = ""', 'agent = "idle"\nwrap = [""]', 'vision = ""', 'out = ""', 'suite = ""'])
+def test_an_empty_name_in_a_configuration_is_refused(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "run.toml"
+    config.write_text(line + "\n")
+    assert main(["run", "--config", str(config)]) == 2
+    assert "empty" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == [config]

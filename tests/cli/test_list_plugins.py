@@ -138,9 +138,10 @@ def test_an_unknown_kind_is_refused_with_what_there_is(rbench: Rbench) -> None:
     assert "vision-model" in done.stderr
 
 
-def test_a_narrow_terminal_loses_nothing(worst: Path) -> None:
+@pytest.mark.parametrize("columns", [110, 75, 70, 40, 24])
+def test_a_narrow_terminal_loses_nothing(worst: Path, columns: int) -> None:
     leader, follower = pty.openpty()
-    termios.tcsetwinsize(follower, (24, 70))
+    termios.tcsetwinsize(follower, (24, columns))
     code = "import sys; from rbench.cli import main; sys.exit(main())"
     environ = {**os.environ, "PYTHONPATH": str(worst), "TERM": "xterm"}
     environ.pop("COLUMNS", None)
@@ -151,11 +152,13 @@ def test_a_narrow_terminal_loses_nothing(worst: Path) -> None:
         shown = re.sub(r"\x1b\[[0-9;]*m", "", b"".join(iter(lambda: read_terminal(leader), b"")).decode())
         assert process.wait(60) == 0
     os.close(leader)
-    assert max(map(len, shown.splitlines())) <= 70
-    assert all(name in shown for name in (*WORST, "roboview-bias", "healthy"))
-    words = " ".join(shown.split())
-    assert "Visual bias in manipulation" in words
-    assert "No module named 'no_such_library'" in words
+    assert max(map(len, shown.splitlines())) <= columns
+    together = "".join(shown.split())
+    for text in (*WORST, "roboview-bias", "healthy", "rbench-factor-appearance", "camera-distance"):
+        assert text in together
+    assert "Visualbiasinmanipulation" in together
+    assert "Nomodulenamed'no_such_library'" in together
+    assert "…" not in shown
 
 
 def test_an_output_without_unicode_is_no_problem(rbench: Rbench, fake_distribution: Callable[..., Path]) -> None:

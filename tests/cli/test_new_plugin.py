@@ -104,7 +104,7 @@ def test_what_it_writes_has_complete_types(command: Callable[..., Any], tmp_path
 
 
 @pytest.mark.parametrize(
-    "name", ["", "My-Agent", "my agent", "-x", "x-", "a--b", "a/b", "../up", "ä", "x" * 61, ".hidden", "a\n"]
+    "name", ["My-Agent", "my agent", "-x", "x-", "a--b", "a/b", "../up", "ä", "x" * 61, ".hidden", "a\n"]
 )
 def test_a_bad_name_is_refused(command: Callable[..., Any], name: str) -> None:
     code, _, err = command("agent", "--", name)

@@ -49,8 +49,24 @@ def run_python(code: str, **environ: str | None) -> subprocess.CompletedProcess[
 
 @pytest.mark.parametrize("asked", ["osmesa", "egl", "glfw"])
 def test_the_users_backend_survives(asked: str) -> None:
-    assert gl.choose_gl({gl.VARIABLE: asked, gl.OSMESA_VARIABLE: "system"}) == asked
+    assert gl.choose_gl({gl.VARIABLE: asked, gl.OSMESA_VARIABLE: "system", "DISPLAY": ":0"}) == asked
     assert gl.gl_variables(asked)[gl.VARIABLE] == asked
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="elsewhere there is a display always")
+@pytest.mark.parametrize("asked", ["glfw", "GLX"])
+def test_a_backend_that_wants_a_display_is_refused_where_there_is_none(asked: str) -> None:
+    with pytest.raises(StartError, match=r"draws on a display, and there is none here .*unset MUJOCO_GL"):
+        gl.choose_gl({gl.VARIABLE: asked, "DISPLAY": ""})
+    assert gl.choose_gl({gl.VARIABLE: asked, "WAYLAND_DISPLAY": "wayland-0"}) == asked.lower()
+
+
+@pytest.mark.skipif(platform.system() != "Linux", reason="elsewhere there is a display always")
+def test_a_display_that_does_not_answer_is_told_as_such() -> None:
+    code = "from rbench.simulation import gl; gl.make_context()"
+    done = run_python(code, MUJOCO_GL="glfw", DISPLAY=":4711", WAYLAND_DISPLAY="")
+    assert "opens no window here: its display does not answer" in done.stderr or "cannot be loaded" in done.stderr
+    assert "X11: Failed" not in done.stderr
 
 
 @pytest.mark.parametrize("asked", ["disable", "disabled", "off", "0"])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import select
 import signal
 import sys
@@ -40,6 +41,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "new-plugin": ("rbench.cli.new_plugin:command", "A new plugin: a complete distribution that works, to be changed."),
     "check-plugin": ("rbench.cli.check_plugin:command", "Whether a plugin keeps the contract, and how to mend it."),
     "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte, and films."),
+    "serve-agent": ("rbench.cli.serve_agent:command", "Serve an agent to runs in other environments."),
     "verify": ("rbench.cli.verify:command", "Whether a run is whole, and a random part of it happens again."),
 }
 
@@ -129,7 +131,26 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return USAGE if isinstance(problem, click.ClickException) else 1
 
 
+def _refuse_empty(arguments: list[str]) -> None:
+    """Refuse an argument without a character: no name and no path is empty, but an unset variable of a shell is.
+
+    Taken as a path it would be the working directory.
+
+    Raises:
+        UsageError: names the option, or the place of the argument.
+    """
+    for place, argument in enumerate(arguments):
+        named = re.fullmatch(r"(--[a-z-]+)=", argument)
+        if argument and not named:
+            continue
+        before = arguments[place - 1] if place else ""
+        option = named[1] if named else before if before.startswith("-") and before != "--" else ""
+        what = f"{option} is given nothing" if option else f"argument {place + 1} is empty"
+        raise UsageError(f"{what}; give a name or a path (a variable of the shell may not be set)")
+
+
 def _call(arguments: list[str]) -> int:
+    _refuse_empty(arguments)
     # What `cli.main(standalone_mode=False)` does, less one thing: that turns any broken pipe, also one to a policy
     # server, into a silent exit.
     try:

@@ -132,7 +132,9 @@ def _over(base: Part | None, name: str | None, options: Mapping[str, Any], flag:
         if options:
             raise UsageError(f"{flag} {next(iter(options))}=...: an option for what? Name it with {owner}")
         return None
-    return _named(name or base.name, options, [] if base is None else [base])  # type: ignore[union-attr]
+    if base is None:
+        return Part.named(name or "", options)
+    return _named(base.name if name is None else name, options, [base])
 
 
 def _vision(base: Part | None, name: str | None, options: Mapping[str, Any]) -> Part | None:
@@ -236,6 +238,9 @@ def _from_words(path: Path, data: Mapping[str, Any]) -> RunWishes:
         words = from_plain(_Words, plain)
     except ValueError as problem:
         raise UsageError(f"--config {path}: {problem}; correct the value") from None
+    if words.out == "" or words.suite == "":
+        key = "out" if words.out == "" else "suite"
+        raise UsageError(f"--config {path}: {key} is empty; give a name or leave it out")
     for name in words.wrapper_option:
         if name not in words.wrap:
             raise UsageError(f"--config {path}: wrapper-option.{name}: no wrapper {name!r} in this run; add it to wrap")

@@ -13,10 +13,13 @@ from rbench.contributions import KINDS
 from rbench.plugins.catalog import build_catalog
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
     from rich.table import Table
     from rich.text import Text
 
 STYLES = {"ok": "green", "conflict": "yellow", "broken": "red", "incompatible": "red", "blocked": "dim"}
+
+HEADINGS = ("kind", "name", "distribution", "version", "status")
 
 #: Columns of a terminal from which on the summary fits beside the rest.
 WIDE = 120
@@ -36,8 +39,11 @@ def command(kind: str | None, as_json: bool) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        narrow = sys.stdout.isatty() and shutil.get_terminal_size().columns < WIDE
-        if narrow:
+        columns = shutil.get_terminal_size().columns
+        narrow = sys.stdout.isatty() and columns < WIDE
+        if narrow and columns < _needed(rows):
+            print_rich(*_stacked(rows))
+        elif narrow:
             print_rich(_table(rows, narrow), "", _summaries(rows))
         else:
             print_rich(_table(rows, narrow))
@@ -45,14 +51,33 @@ def command(kind: str | None, as_json: bool) -> None:
         print_text("nothing of that kind is installed" if kind else "no plugin is installed")
 
 
+def _needed(rows: list[dict[str, Any]]) -> int:
+    """Columns that the table without summaries takes: nothing in it is broken into lines."""
+    widest = (max(len(heading), *(len(row[heading] or "-") for row in rows)) for heading in HEADINGS)
+    return sum(widest) + 2 * len(HEADINGS)
+
+
+def _stacked(rows: list[dict[str, Any]]) -> list[RenderableType]:
+    """One plugin under the other, for terminals that are narrower than any table."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    lines: list[RenderableType] = []
+    for row in rows:
+        style = STYLES[row["status"]]
+        head = Text.assemble((row["name"], "bold"), f" {row['kind'] or '-'} ", (row["status"], style), overflow="fold")
+        origin = Text(f"{row['distribution']} {row['version']}".rstrip(), overflow="fold")
+        lines += [head, Padding(origin, (0, 0, 0, 2)), Padding(_explained(row, style), (0, 0, 0, 2))]
+    return lines
+
+
 def _table(rows: list[dict[str, Any]], narrow: bool) -> Table:
     # Not at the top: --help and --json need no rich.
     from rich.table import Table
     from rich.text import Text
 
-    headings = ["kind", "name", "distribution", "version", "status"]
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for heading in headings:
+    for heading in HEADINGS:
         # Names are copied from here: they are never cut or broken.
         table.add_column(heading, no_wrap=True, overflow="fold")
     if not narrow:
@@ -90,7 +115,7 @@ def _summaries(rows: list[dict[str, Any]]) -> Table:
 def _explained(row: dict[str, Any], style: str) -> Text:
     from rich.text import Text
 
-    text = Text(row["summary"] or "")
+    text = Text(row["summary"] or "", overflow="fold")
     if row["needs"]:
         text.append(f" [needs {', '.join(row['needs'])}: not installed]", style="yellow")
     if row["error"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -23,13 +24,14 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
         where: what the options belong to, for the message.
 
     Raises:
-        UsageError: names every option that is unknown, missing or wrong, its value, and what is allowed.
+        UsageError: names every option that is unknown, missing or wrong, its value, and what is allowed. Numbers
+            that are given are finite, whatever the model says: nothing can be done, compared or recorded with others.
     """
     # Not at the top: listing plugins does not need pydantic.
     from pydantic import ValidationError
 
     try:
-        return model.model_validate(dict(values))
+        found = model.model_validate(dict(values))
     except ValidationError as problem:
         names = option_names(model)
         details = [dict(error) for error in problem.errors(include_url=False, include_context=True)]
@@ -37,11 +39,25 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
         message = "; ".join(_described(detail, names) for detail in details)
         end = "" if message.endswith(("?", ".")) else "."
         raise UsageError(f"{where}: {message}{end} Its options: {known}.") from None
+    resolved = found.model_dump(by_alias=True)
+    for name in values:
+        if undefined := _undefined(resolved.get(name)):
+            raise UsageError(f"{where}: option {name!r} holds {undefined}; give a finite number")
+    return found
 
 
 def option_names(model: type[pydantic.BaseModel]) -> list[str]:
     """The names under which options are given."""
     return [field.alias or name for name, field in model.model_fields.items()]
+
+
+def _undefined(value: Any) -> str:
+    """The first number in a value that is not finite; empty when there is none."""
+    if isinstance(value, Mapping):
+        return next(filter(None, map(_undefined, value.values())), "")
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return next(filter(None, map(_undefined, value)), "")
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else ""
 
 
 def _described(detail: Mapping[str, Any], names: list[str]) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rbench.errors import StartError
+from rbench.errors import StartError, UsageError
 from rbench.results.manifest import AgentUsed, Manifest, PartUsed
 from rbench.results.provenance import REDACTED
 from rbench.running.plan import Selection
@@ -30,7 +30,13 @@ class Part:
 
     @staticmethod
     def named(name: str, options: Mapping[str, Any] | None = None) -> Part:
-        """A part as a user names it: an unpackaged one is imported from the working directory."""
+        """A part as a user names it: an unpackaged one is imported from the working directory.
+
+        Raises:
+            UsageError: the name is empty.
+        """
+        if not name.strip():
+            raise UsageError("an agent, wrapper or vision model has an empty name; `rbench list-plugins` has them all")
         return Part(name, dict(options or {}), str(Path.cwd()) if ":" in name else None)
 
 

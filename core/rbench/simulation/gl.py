@@ -11,6 +11,7 @@ from __future__ import annotations
 import importlib
 import os
 import platform
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -31,6 +32,8 @@ OSMESA_WHEEL = "osmesa-wheel"
 _OFF = ("disable", "disabled", "off", "false", "0")
 _ANY = ("", "enable", "enabled", "on", "true", "1")
 _KNOWN = ("egl", "osmesa", OSMESA_WHEEL, "glfw", "glx", "wgl", "cgl")
+#: One of them names the display that `glfw` draws on.
+DISPLAYS = ("DISPLAY", "WAYLAND_DISPLAY")
 #: Tried in this order: what uses a GPU first, then what belongs to the system.
 CANDIDATES = ("egl", "osmesa", OSMESA_WHEEL)
 #: What PyOpenGL looks for; it goes on with None where that is missing.
@@ -60,7 +63,8 @@ def choose_gl(environ: Mapping[str, str] | None = None) -> str:
         nothing works.
 
     Raises:
-        StartError: `MUJOCO_GL` or `RBENCH_OSMESA` holds a word that means nothing.
+        StartError: `MUJOCO_GL` or `RBENCH_OSMESA` holds a word that means nothing, or a backend that wants a display
+            where there is none.
     """
     environ = os.environ if environ is None else environ
     asked = environ.get(VARIABLE, "").strip().lower()
@@ -68,6 +72,11 @@ def choose_gl(environ: Mapping[str, str] | None = None) -> str:
         return DISABLED
     if asked == "osmesa":
         return _choose_osmesa(environ.get(OSMESA_VARIABLE, "").strip().lower())
+    if asked in ("glfw", "glx") and platform.system() == "Linux" and not any(map(environ.get, DISPLAYS)):
+        raise StartError(
+            f"{VARIABLE}={asked} draws on a display, and there is none here ({' and '.join(DISPLAYS)} are not set)."
+            f" {how_to_install()} Then unset {VARIABLE} to have a backend chosen, which needs no display."
+        )
     if asked in _KNOWN:
         return asked
     if asked not in _ANY:
@@ -169,7 +178,17 @@ def make_context() -> Any:
             def __del__(self) -> None:
                 pass
 
-        return Context(1, 1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # glfw warns of what is an error here
+            context = Context(1, 1)
+        if module_name == "glfw" and not context._context:
+            raise StartError(
+                f"OpenGL backend {backend!r} opens no window here: its display does not answer. {how_to_install()}"
+                f" Or unset {VARIABLE} to have a backend chosen, which needs no display."
+            )
+        return context
+    except StartError:
+        raise
     except Exception as problem:  # drivers and PyOpenGL raise whatever they like
         raise StartError(_failure(backend, problem)) from problem
 

@@ -26,7 +26,7 @@ class Options(BaseModel):
         object: name of the object whose colour varies.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     object: str = "geometry"
 

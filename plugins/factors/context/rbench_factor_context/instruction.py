@@ -30,7 +30,7 @@ class Options(BaseModel):
         instructions: for every level its text.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     instructions: dict[str, str] = Field(default=_INSTRUCTIONS, min_length=1)
 

@@ -28,7 +28,7 @@ class Options(BaseModel):
         positions: for every level its (x, y) in metres, world frame.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     object: str = "geometry"
     positions: dict[str, tuple[float, float]] = Field(default=_POSITIONS, min_length=1)

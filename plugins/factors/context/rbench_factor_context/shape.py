@@ -26,7 +26,7 @@ class Options(BaseModel):
         shapes: the levels.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     object: str = "geometry"
     shapes: list[ShapeName] = Field(default=["cube", "cylinder", "pyramid", "prism"], min_length=1)

@@ -25,7 +25,7 @@ class Options(BaseModel):
         distances: metres back from where each camera was mounted.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     distances: list[Distance] = Field(default=[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4], min_length=1)
 

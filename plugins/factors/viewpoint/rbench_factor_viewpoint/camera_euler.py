@@ -26,7 +26,7 @@ class Options(BaseModel):
         pitch: degrees about the camera's right axis; positive looks further up.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     yaw: list[float] = Field(default=[-6.0, 0.0, 6.0], min_length=1)
     pitch: list[float] = Field(default=[-6.0, 0.0, 6.0], min_length=1)

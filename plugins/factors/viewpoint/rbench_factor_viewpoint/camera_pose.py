@@ -34,7 +34,7 @@ class Options(BaseModel):
             robot, 90 to its left.
     """
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     target: tuple[float, float, float] = (0.46, -0.015, 0.02)
     radius: float = Field(default=0.55, gt=0)

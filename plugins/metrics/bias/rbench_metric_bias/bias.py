@@ -51,7 +51,7 @@ from rbench_metric_bias.verdict import holm, verdict
 class Options(BaseModel):
     """Constants of formulas 4 to 6, whose defaults are the only ones that give the paper's printed CVs; and effort."""
 
-    model_config = ConfigDict(extra="forbid")
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False)
 
     eps: float = Field(0.01, ge=0, description="added to the mean success rate (0..1) below the fraction")
     ddof: Literal[0, 1] = Field(0, description="0: population standard deviation, 1: sample standard deviation")
