@@ -8,7 +8,12 @@ from typing import Any
 
 import pytest
 
+from rbench.running.executors import processes
+
 pytestmark = pytest.mark.gl
+
+#: Seconds: more than an ordinary episode takes on a machine that does much else.
+LIMIT = "8"
 
 
 @pytest.fixture
@@ -37,27 +42,28 @@ def misbehave(
     return run
 
 
-@pytest.mark.parametrize(("how", "where"), [("hang", "act"), ("hang_in_c", "reset"), ("deaf", "report")])
+@pytest.mark.parametrize(("how", "where"), [("hang_in_c", "act"), ("deaf", "report")])
 def test_an_agent_that_hangs_costs_its_episode(misbehave: Callable[..., Any], how: str, where: str) -> None:
-    ran, hung = misbehave(how, "-o", f"where={where}", "--episode-limit", "5")
+    ran, hung = misbehave(how, "-o", f"where={where}", "--episode-limit", LIMIT)
     assert ran.code == 1
     assert (hung.outcome, hung.reason) == ("agent_error", "hang")
     assert f"in {where}()" in hung.error
-    assert "no end after 5 s, the --episode-limit" in hung.error
+    assert f"no end after {LIMIT} s, the --episode-limit" in hung.error
     assert "agents_that_misbehave:Misbehaves" in hung.error
-    assert hung.agent["lost"] == {"phase": f"agent_{where}", "signal": "SIGKILL", "status": None, "limit": 5.0}
-    assert hung.timing["total"] >= 5
+    assert hung.agent["lost"] == {"phase": f"agent_{where}", "signal": "SIGKILL", "status": None, "limit": float(LIMIT)}
+    assert hung.timing["total"] >= float(LIMIT)
 
 
 def test_rendering_that_never_returns_is_tried_again_and_is_not_the_agents_fault(
-    misbehave: Callable[..., Any], tmp_path: Path
+    misbehave: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ran, hung = misbehave("drawing_hangs", "--episode-limit", "5")
+    monkeypatch.setattr(processes, "ATTEMPTS", 2)  # of three, to save time
+    ran, hung = misbehave("drawing_hangs", "--episode-limit", LIMIT)
     assert ran.code == 1
     assert (hung.outcome, hung.reason) == ("infrastructure_error", "hang")
     assert "while rendering" in hung.error
     begun = (tmp_path / "trace").read_text().splitlines()
-    assert max(begun.count(each) for each in begun) == 3
+    assert max(begun.count(each) for each in begun) == 2
 
 
 def test_using_up_the_memory_costs_the_episode(misbehave: Callable[..., Any]) -> None:
@@ -134,13 +140,16 @@ def test_reading_an_image_in_a_thread_costs_that_episode_and_names_the_agent(mis
     assert "camera 'front' was first read in a thread of the agent's own" in misread.error
 
 
-def test_a_worker_that_never_gets_ready_is_not_waited_for(rbench_command: Callable[..., Any]) -> None:
+def test_a_worker_that_never_gets_ready_is_not_waited_for(
+    rbench_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processes, "FAILED_STARTS", 1)
     ran = rbench_command(
         "run", "roboview-bias", "--agent", "agents_that_misbehave:Misbehaves", "-o", "how=hang_in_worker",
-        "-o", "where=init", "--start-limit", "2", "--limit", "4", "--executor", "processes", "--workers", "2",
+        "-o", "where=init", "--start-limit", LIMIT, "--limit", "4", "--executor", "processes", "--workers", "1",
     )  # fmt: skip
     assert ran.code == 3
     assert "agents_that_misbehave:Misbehaves" in ran.err
-    assert "not ready after 2 s, the --start-limit" in ran.err
+    assert f"not ready after {LIMIT} s, the --start-limit" in ran.err
     assert "in the agent's constructor" in ran.err
     assert f"rbench resume {ran.directory}" in ran.err
