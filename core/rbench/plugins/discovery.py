@@ -22,6 +22,8 @@ SELECTION_VARIABLE = "RBENCH_PLUGINS"
 FIRST_PARTY = (
     "rbench",
     "rbench-agent-moka",
+    "rbench-agent-pi0",
+    "rbench-agent-remote",
     "rbench-agent-scripted",
     "rbench-agent-sgl",
     "rbench-agent-simple",

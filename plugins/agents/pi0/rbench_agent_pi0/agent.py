@@ -1,0 +1,62 @@
+"""The agent `pi0`: DROID's view of a robot in, chunks of joint actions out, with whatever policy there is behind it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from rbench.action import Action
+from rbench.interfaces.agent import Agent, AgentContext, AgentManifest, EpisodeStart
+from rbench.observation import CameraRequest, Observation
+from rbench_agent_pi0.actions import CONTROL_RATE, action_of
+from rbench_agent_pi0.observations import droid_observation
+from rbench_agent_pi0.options import Options
+from rbench_agent_pi0.policies import chosen_policy
+
+
+class Pi0(Agent):
+    """Looks, asks the policy, executes the first rows of its answer, looks again. Keeps nothing in between."""
+
+    def __init__(self, options: Options, context: AgentContext) -> None:
+        self._options = options
+        self._policy = chosen_policy(options)
+        self._queries, self._rows, self._seconds = 0, 0, 0.0
+        self._instruction = ""
+
+    @property
+    def manifest(self) -> AgentManifest:
+        options = self._options
+        request = CameraRequest(options.height, options.width)
+        velocity = self._policy.action_space == "joint_velocity"
+        return AgentManifest(
+            actions=("joint_velocities",) if velocity else ("joint_positions",),
+            cameras={options.exterior: request, options.wrist: request},
+            primary=options.exterior,
+            control_rate=CONTROL_RATE,
+        )
+
+    def reset(self, start: EpisodeStart) -> None:
+        self._queries, self._rows, self._seconds = 0, 0, 0.0
+        self._instruction = start.instruction
+        self._policy.reset(start.rng)
+
+    def act(self, observation: Observation) -> Action:
+        asked = droid_observation(observation, self._instruction, self._options)
+        begin = time.perf_counter()
+        answer = self._policy.infer(asked)
+        self._seconds += time.perf_counter() - begin
+        self._queries += 1
+        action, self._rows = action_of(answer, self._policy.action_space, self._options.open_loop)
+        return action
+
+    def report(self) -> Mapping[str, Any]:
+        """How often the policy was asked, and how many rows its last answer had."""
+        return {"queries": self._queries, "rows": self._rows, "action_space": self._policy.action_space}
+
+    def timing(self) -> Mapping[str, float]:
+        """Seconds spent waiting for the policy."""
+        return {"inference": self._seconds}
+
+    def close(self) -> None:
+        self._policy.close()

@@ -1,0 +1,43 @@
+"""Options of the agent `pi0`."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from rbench.remote.options import ServerOptions
+
+ActionSpace = Literal["joint_position", "joint_velocity"]
+
+
+class Options(ServerOptions):
+    """Options of the agent `pi0`.
+
+    Attributes:
+        host: name or address of the machine with the policy server.
+        port: port there.
+        url: the whole address, `ws://` or `wss://`, in place of host and port.
+        api_key_env: name of the environment variable that holds a key, for a server behind a proxy that asks for one.
+        timeout: seconds that one inference may take, the first one included: a server may compile then, for a minute.
+        connect_timeout: seconds that a handshake may take; a server that is busy with another client answers late.
+        action_space: what the policy's actions are, if its server does not say so itself. `joint_position`: of the
+            checkpoints with `jointpos` in their names, and of the fine-tuning recipe; `joint_velocity`: of pi0_droid,
+            pi0_fast_droid and pi05_droid.
+        open_loop: rows of each answer that are executed before the policy is asked again.
+        exterior: the camera whose picture is the policy's exterior image; also the primary one.
+        wrist: the camera whose picture is its wrist image.
+        height, width: of both pictures in pixels, before they are letterboxed.
+        image_size: side of the square that pictures are letterboxed to; 0: they are sent as they are.
+    """
+
+    host: str | None = None
+    port: int = Field(default=8000, ge=1, le=65535)
+    api_key_env: str | None = None
+    action_space: ActionSpace | None = None
+    open_loop: int = Field(default=8, ge=1, le=1000)
+    exterior: str = "left_top"
+    wrist: str = "wrist"
+    height: int = Field(default=240, ge=16, le=2048)
+    width: int = Field(default=320, ge=16, le=2048)
+    image_size: int = Field(default=224, ge=0, le=2048)
