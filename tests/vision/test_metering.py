@@ -182,6 +182,16 @@ def test_a_transcript_on_disk_is_plain_text_and_reads_back(metered: Any, tmp_pat
     assert read["questions"][0]["raw"] == HOSTILE
 
 
+def test_an_episode_keeps_no_more_pictures_than_fit(metered: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rbench.vision.metering.IMAGES_LIMIT", 10)
+    meter, model, _ = metered()
+    for shade in range(3):
+        ask(model, question(shade=shade))
+    transcript = meter.transcript()
+    assert len(transcript.images) == 1
+    assert len({name for entry in transcript.questions for name in entry["images"]}) == 3
+
+
 def test_a_model_that_keeps_no_transcript_is_counted_all_the_same(metered: Any) -> None:
     meter, model, _ = metered(transcribed=False)
     ask(model)

@@ -26,6 +26,10 @@ from rbench.vision.spending import Spending, SpendingLimits
 from rbench.vision.transcripts import RAW_LIMIT, Transcript
 
 
+#: Pictures of one episode that are kept, in characters of base64; of those beyond it there is only the hash.
+IMAGES_LIMIT = 128 << 20
+
+
 class VisionMeter:
     """The questions of one worker, episode by episode.
 
@@ -82,6 +86,7 @@ class VisionMeter:
         self._usages: list[Usage] = []
         self._entries: list[dict[str, Any]] = []
         self._images: dict[str, str] = {}
+        self._images_size = 0
 
     def raise_problem(self) -> None:
         """Raise the last error of the episode that is not the agent's, whatever agent code made of it.
@@ -175,9 +180,12 @@ class VisionMeter:
 
     def _entry(self, metered: _Metered, question: Question, hashes: tuple[str, ...], key: str) -> dict[str, Any]:
         for name, image in zip(hashes, question.images, strict=True):
+            if name in self._images or self._images_size > IMAGES_LIMIT:
+                continue
             # Now, not when the episode ends: the picture is the agent's, who may draw on it.
-            if name not in self._images and (picture := _png(image)) is not None:
+            if (picture := _png(image)) is not None:
                 self._images[name] = picture
+                self._images_size += len(picture)
         entry: dict[str, Any] = {
             "question": question.name,
             "key": key,

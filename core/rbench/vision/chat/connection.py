@@ -10,10 +10,12 @@ import ipaddress
 import logging
 import os
 import time
+from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
 from rbench.errors import StartError
+from rbench.secret_names import is_secret
 from rbench.vision.chat.failures import Failure, failure_of, json_or_none
 from rbench.vision.chat.options import OPENAI, Options
 from rbench.vision.chat.replies import Completion, completion_of
@@ -21,6 +23,8 @@ from rbench.vision.redaction import Redactor
 
 #: Bytes of a response that are read: a reply of any model is far smaller.
 _LARGEST = 8 << 20
+#: Seconds for a connection to be made: a server that is there takes far less.
+_CONNECT = 15.0
 
 
 class Connection:
@@ -45,7 +49,8 @@ class Connection:
         headers = {name: _header(variable) for name, variable in options.headers_env.items()}
         # Of its own accord the client sends headers that it finds in this variable.
         others = [line.partition(":")[2].strip() for line in os.environ.get("OPENAI_CUSTOM_HEADERS", "").splitlines()]
-        self.redactor = Redactor([*([key] if key else []), *headers.values(), *query.values(), *others])
+        inside = _secrets_in(options.extra_body)
+        self.redactor = Redactor([*([key] if key else []), *headers.values(), *query.values(), *others, *inside])
         #: Without the query, which may hold a key.
         self.address = urlunsplit((parts.scheme, parts.netloc, parts.path.rstrip("/"), "", ""))
         self.without_key = key is None
@@ -57,7 +62,7 @@ class Connection:
             api_key=key or "none",
             base_url=self.address,
             max_retries=0,
-            timeout=options.timeout,
+            timeout=openai.Timeout(options.timeout, connect=min(options.timeout, _CONNECT)),
             default_query=query,
             default_headers=headers,
             # Redirects would carry the headers to whoever the server names. A proxy has no way to this machine itself.
@@ -161,6 +166,18 @@ def _printable(value: str, variable: str) -> str:
             " or letters outside ASCII); set it again"
         )
     return value
+
+
+def _secrets_in(value: Any, secret: bool = False) -> Iterator[str]:
+    """The texts in further fields of a request whose names say that they are secrets."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _secrets_in(item, secret or is_secret(str(name), item))
+    elif isinstance(value, (list, tuple)):
+        for item in value:
+            yield from _secrets_in(item, secret)
+    elif secret and isinstance(value, str):
+        yield value
 
 
 def _is_loopback(host: str) -> bool:

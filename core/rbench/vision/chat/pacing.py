@@ -21,8 +21,8 @@ from pathlib import Path
 if sys.platform != "win32":
     import fcntl
 
-#: No other worker's wish to wait is believed beyond this (s): a clock may have been set back.
-_LONGEST_HOLD = 600.0
+#: A wish to wait for longer (s) is of a clock that has been set back since. More than any option allows.
+_LONGEST_HOLD = 900.0
 _POLL = 0.02
 
 
@@ -39,7 +39,7 @@ class Pace:
         """Have all workers send nothing for so long."""
         until = time.time() + seconds
         with self._moment("hold") as moment:
-            moment[0] = max(until, min(moment[0], time.time() + _LONGEST_HOLD))
+            moment[0] = max(until, moment[0] if moment[0] < time.time() + _LONGEST_HOLD else 0.0)
 
     @contextlib.contextmanager
     def turn(self) -> Iterator[None]:
@@ -59,7 +59,8 @@ class Pace:
         if sys.platform != "win32" and not (_place() / f"{self._name}.hold").exists() and not self._own["hold"]:
             return 0.0
         with self._moment("hold") as moment:
-            return min(moment[0] - time.time(), _LONGEST_HOLD)
+            rest = moment[0] - time.time()
+            return rest if rest < _LONGEST_HOLD else 0.0
 
     def _wait_for_rate(self) -> None:
         if self._interval is None:
