@@ -21,6 +21,12 @@ from agents_that_end import Renders, Traced
 MEGABYTE = 1_000_000
 
 
+def oom_score():
+    """How much sooner than others the system ends this process when memory runs out; 0: no sooner."""
+    file = Path("/proc/self/oom_score_adj")
+    return int(file.read_text()) if file.exists() else 0
+
+
 class Options(EndsOptions):
     """`how` happens in the episode `at`, or in every one if `always`."""
 
@@ -45,7 +51,7 @@ class Misbehaves(Renders):
 
     def report(self):
         self.at("report")
-        return {**super().report(), "pid": os.getpid(), "folder": Path.cwd().name}
+        return {**super().report(), "pid": os.getpid(), "folder": Path.cwd().name, "oom": oom_score()}
 
     def disturb_nothing(self):
         pass

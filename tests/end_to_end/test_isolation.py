@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -110,6 +111,12 @@ def test_an_agent_that_leaks_nothing_keeps_its_worker(leaking_alone: Callable[..
     ran = leaking_alone("disturb_nothing", "-o", "where=init")
     assert ran.code == 0, ran.err
     assert len({e.agent["report"]["pid"] for e in ran.episodes}) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the score is Linux's")
+def test_the_system_would_take_a_worker_before_the_run(leaking_alone: Callable[..., Any]) -> None:
+    (score,) = {e.agent["report"]["oom"] for e in leaking_alone("disturb_nothing").episodes}
+    assert score == min(1000, int(Path("/proc/self/oom_score_adj").read_text()) + 500)
 
 
 def test_closing_descriptors_that_are_not_its_own_costs_no_other_episode(misbehave: Callable[..., Any]) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import rbench.cli.progress
 import rbench.running.episode
+from rbench.cli import patience
 from rbench.cli.configuration import read_config
 from rbench.running.executors import watchdog
 from rbench.running.limits import Limits
@@ -76,6 +77,14 @@ def test_a_worker_that_is_at_one_thing_for_long_is_told(
     ran = rbench_command(*TRACED, "-o", "pause=2.5", "--executor", "processes", "--workers", "1")
     assert ran.code == 0
     assert "worker 1: in act() for " in ran.err
+
+
+def test_an_agent_that_takes_long_to_make_is_told(
+    rbench_command: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "the agent is imported and made here once" not in rbench_command(*TRACED).err
+    monkeypatch.setattr(patience, "SLOW", 0.0)
+    assert rbench_command(*TRACED).err.count("the agent is imported and made here once") == 1
 
 
 def test_a_suite_whose_goal_holds_at_reset_stops_soon(rbench_command: Callable[..., Any], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import click
 
 from rbench.cli.configuration import limits_over
 from rbench.cli.output import print_note
+from rbench.cli.patience import MAKING_AGENT, told_if_slow
 from rbench.cli.sessions import run_to_the_end
 from rbench.plugins.catalog import build_catalog
 from rbench.results.run_directory import RunDirectory
@@ -66,16 +67,17 @@ def command(
             click.echo(f"run directory: {run.path}")
             return 0
         catalog = build_catalog()
-        prepared = prepare_resume(
-            catalog,
-            run,
-            repeats=repeats,
-            limit=limit,
-            execution=Execution(
-                executor or run.manifest.executor,
-                workers,
-                limits_over(recorded_limits(run.manifest), episode_limit, start_limit, worker_memory),
-            ),
-            accept_changes=accept_changes,
-        )
+        with told_if_slow(MAKING_AGENT):
+            prepared = prepare_resume(
+                catalog,
+                run,
+                repeats=repeats,
+                limit=limit,
+                execution=Execution(
+                    executor or run.manifest.executor,
+                    workers,
+                    limits_over(recorded_limits(run.manifest), episode_limit, start_limit, worker_memory),
+                ),
+                accept_changes=accept_changes,
+            )
         return run_to_the_end(prepared, run, catalog)

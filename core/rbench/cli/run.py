@@ -9,6 +9,7 @@ import click
 
 from rbench.cli.configuration import wishes
 from rbench.cli.dry_run import print_dry_run
+from rbench.cli.patience import MAKING_AGENT, told_if_slow
 from rbench.cli.sessions import run_to_the_end
 from rbench.plugins.catalog import build_catalog
 from rbench.results.run_directory import RunDirectory
@@ -76,7 +77,8 @@ def command(config: Path | None, dry_run: bool, **said: Any) -> int:
     """
     wanted = wishes(config, **said)
     catalog = build_catalog()
-    prepared = prepare(catalog, wanted.description(), wanted.execution())
+    with told_if_slow(MAKING_AGENT):
+        prepared = prepare(catalog, wanted.description(), wanted.execution())
     if dry_run:
         print_dry_run(prepared)
         return 0

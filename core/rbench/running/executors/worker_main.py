@@ -169,7 +169,8 @@ def _end_with(parent: int) -> None:
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
-            Path("/proc/self/oom_score_adj").write_text(str(_OUT_OF_MEMORY_SCORE))
+            score = Path("/proc/self/oom_score_adj")
+            score.write_text(str(min(1000, int(score.read_text()) + _OUT_OF_MEMORY_SCORE)))
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # it was gone before
         os._exit(1)
