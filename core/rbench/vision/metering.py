@@ -25,7 +25,6 @@ from rbench.vision.question_keys import image_hash, question_key
 from rbench.vision.spending import Spending, SpendingLimits
 from rbench.vision.transcripts import RAW_LIMIT, Transcript
 
-
 #: Pictures of one episode that are kept, in characters of base64; of those beyond it there is only the hash.
 IMAGES_LIMIT = 128 << 20
 
