@@ -30,7 +30,7 @@ INTERVAL = 5.0
 @click.option("--agent", default="expert", show_default=True, metavar="NAME", help="Who demonstrates.")
 @click.option("--option", "options", multiple=True, metavar="KEY=VALUE", help="Of the agent; @FILE.toml: many.")
 @click.option("--episodes", type=click.IntRange(min=1), default=EPISODES, show_default=True, help="Demonstrations.")
-@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="raw", show_default=True)
+@click.option("--format", "form", type=click.Choice(list(FORMATS)), default="lerobot-v2.1", show_default=True)
 @click.option("-o", "output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="The data set.")
 @click.option("--camera", "cameras", multiple=True, metavar="NAME", help=f"Default: {', '.join(CAMERAS)}. Repeatable.")
 @click.option("--size", default=str(SIZE), show_default=True, metavar="N|HxW", help="Of the pictures, in pixels.")

@@ -16,6 +16,8 @@ from rbench.results.atomic import replacing_binary
 
 #: Name -> target of the format. Imported when it is asked for.
 FORMATS = {
+    "lerobot-v2.1": "rbench.collecting.formats.lerobot_v21:LeRobotV21",
+    "lerobot-v3.0": "rbench.collecting.formats.lerobot_v30:LeRobotV30",
     "raw": "rbench.collecting.formats.raw:Raw",
 }
 

@@ -10,7 +10,7 @@ from rbench.testing import agent_checks
 
 CHECKS = [
     pytest.param(check, id=f"{name}-{check}")
-    for name, competent in (("expert", True), ("idle", False), ("random", False))
+    for name, competent in (("expert", True), ("servo", True), ("idle", False), ("random", False))
     for check in agent_checks(name, competent=competent)
 ]
 
