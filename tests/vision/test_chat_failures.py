@@ -267,7 +267,7 @@ def test_structured_output_goes_down_to_what_the_server_takes(
         served,
         chat,
         {
-            "json_schema": error("response_format.type json_schema is not supported"),
+            "json_schema": error("Failed to compile the grammar of json_schema"),
             "response_format": error("unknown field response_format"),
         },
     )

@@ -130,6 +130,15 @@ def test_a_reply_cut_off_at_the_limit_is_truncated_and_never_shortened(
     assert len(endpoint.asked) == 1  # no identical retry
 
 
+def test_a_limit_that_comes_before_any_reply_is_truncated_too(endpoint: Any, model: Any, served: Any) -> None:
+    told = "Could not finish the message because max_tokens or model output limit was reached."
+    endpoint.say(served({"error": {"message": told}}, 400))
+    with pytest.raises(NoAnswer) as caught:
+        ask(model())
+    assert caught.value.kind == "truncated"
+    assert len(endpoint.asked) == 1
+
+
 @pytest.mark.parametrize(
     ("body", "kind"),
     [

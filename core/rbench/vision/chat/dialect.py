@@ -37,14 +37,14 @@ class Dialect:
         """What was changed, by name."""
         return tuple(self._adapted)
 
-    def fields(self, schema: dict[str, Any], name: str, max_tokens: int) -> dict[str, Any]:
+    def fields(self, schema: dict[str, Any], name: str) -> dict[str, Any]:
         """The fields of a request that servers differ in.
 
         Args:
             schema: JSON schema of the answer.
             name: of the question, for the server's log.
         """
-        fields: dict[str, Any] = {self._token_field: max_tokens}
+        fields: dict[str, Any] = {self._token_field: self._options.max_tokens}
         for field, value in (("temperature", self._options.temperature), ("seed", self._options.seed)):
             if value is not None and field not in self._left_out:
                 fields[field] = value
@@ -64,11 +64,12 @@ class Dialect:
         """Change what the server refuses of a request; False when it is nothing that can be changed."""
         if failure.status not in (400, 422) or _TOO_LONG.search(failure.message):
             return False
-        if not (_UNSUPPORTED.search(failure.message) or failure.code.startswith(("unsupported", "unknown"))):
-            return False
         said = f"{failure.parameter} {failure.message}".lower()
+        # However it is named: schemas are refused in many words, and the answer is found without one too.
         if "response_format" in sent and any(word in said for word in _STRUCTURE):
             return self._structure_less(sent["response_format"]["type"])
+        if not (_UNSUPPORTED.search(failure.message) or failure.code.startswith(("unsupported", "unknown"))):
+            return False
         if self._options.token_field == "auto" and self._token_field == "max_tokens" and "max_tokens" in said:
             self._token_field = "max_completion_tokens"
             self._adapted.append("max_completion_tokens")

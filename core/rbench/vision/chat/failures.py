@@ -26,6 +26,8 @@ _NO_ACCESS = frozenset({"invalid_api_key", "invalidapikey", "authentication_erro
 _FILTERED = frozenset({"content_filter", "content_policy_violation", "data_inspection_failed", "datainspectionfailed"})
 _LIMITED = frozenset({"rate_limit_exceeded", "rate_limit_error", "too_many_requests", "throttling", "limit_requests"})
 
+_CUT_OFF = re.compile(r"could not finish the message|output limit was reached", re.IGNORECASE)
+
 _MESSAGE_LIMIT = 600
 
 
@@ -64,6 +66,11 @@ class Failure:
     def filtered(self) -> bool:
         """A filter refused what was asked: a reply of its kind."""
         return self.code in _FILTERED
+
+    @property
+    def cut_off(self) -> bool:
+        """The reply hit the token limit, and the server gives none of it (models that think first)."""
+        return self.status == 400 and bool(_CUT_OFF.search(self.message))
 
     @property
     def limited(self) -> bool:

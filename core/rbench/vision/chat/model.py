@@ -29,7 +29,7 @@ from rbench.vision.questions import prompt_text
 #: Of the wait before a retry, at most this share more, so that workers do not come back all at once.
 _JITTER = 0.25
 
-_TRIAL_SIZE, _TRIAL_TOKENS = 56, 16
+_TRIAL_SIZE = 56
 _TRIAL_PROMPT = 'This is a trial. Reply with the JSON object {"ok": true} and nothing else.'
 _TRIAL_SCHEMA = {"type": "object", "properties": {"ok": {"type": "boolean"}}, "required": ["ok"]}
 
@@ -62,7 +62,6 @@ class OpenAi(VisionModel):
             pictures,
             answer_schema(question.answer),
             question.name,
-            self.options.max_tokens,
         )
         return parse_answer(completion.said, question.answer, frame, self._usage(completion))
 
@@ -77,7 +76,7 @@ class OpenAi(VisionModel):
             return
         picture = np.full((_TRIAL_SIZE, _TRIAL_SIZE, 3), 127, np.uint8)
         try:
-            self._talk(_TRIAL_PROMPT, [picture] * self.options.check_images, _TRIAL_SCHEMA, "trial", _TRIAL_TOKENS)
+            self._talk(_TRIAL_PROMPT, [picture] * self.options.check_images, _TRIAL_SCHEMA, "trial")
         except NoAnswer:
             pass  # it can be asked
         except InfrastructureError as problem:
@@ -110,12 +109,12 @@ class OpenAi(VisionModel):
         pictures: Sequence[npt.NDArray[np.uint8]],
         schema: dict[str, Any],
         name: str,
-        max_tokens: int,
     ) -> Completion:
         """Ask until there is a reply.
 
         Raises:
-            NoAnswer: a filter refused the question. InfrastructureError: no reply after all retries.
+            NoAnswer: a filter refused the question, or the limit came before a reply.
+            InfrastructureError: no reply after all retries.
             StartError: the server will never answer. StoppedEarly: not before quota is there again.
         """
         content: list[dict[str, Any]] = [{"type": "text", "text": prompt}]
@@ -125,7 +124,7 @@ class OpenAi(VisionModel):
         fixed = {"model": self.options.model, "messages": [{"role": "user", "content": content}]}
         tries = 0
         while True:
-            body = fixed | self._dialect.fields(schema, name, max_tokens)
+            body = fixed | self._dialect.fields(schema, name)
             if self.options.extra_body:
                 body["extra_body"] = self.options.extra_body
             with self._pace.turn():
@@ -142,13 +141,13 @@ class OpenAi(VisionModel):
     def _give_up(self, failure: Failure, tries: int) -> None:
         """Raise unless it is worth another try."""
         where, variable = self._connection.address, self.options.api_key_env
+        usage = Usage(self.options.model, adapted=self._dialect.adapted)
         if failure.filtered:
-            raise NoAnswer(
-                f"the question was refused by a filter of the server: {failure}; change the prompt or the model",
-                kind="refused",
-                raw=failure.message,
-                usage=Usage(self.options.model, adapted=self._dialect.adapted),
-            )
+            told = f"the question was refused by a filter of the server: {failure}; change the prompt or the model"
+            raise NoAnswer(told, kind="refused", raw=failure.message, usage=usage)
+        if failure.cut_off:
+            told = f"the model's reply was cut off at the token limit: {failure}; allow more with max_tokens"
+            raise NoAnswer(told, kind="truncated", raw=failure.message, usage=usage)
         if failure.no_quota:
             raise StoppedEarly(
                 f"{where}: quota or money is spent: {failure}. Fill it up, then `rbench resume`; what is done is kept"
