@@ -67,7 +67,7 @@ def by_index(names: Sequence[str], candidates: Sequence[Sequence[Detection]]) ->
     for offer, i in offers:
         if i not in taken and all(overlap(offer.box, other.box) < _SAME for other in taken.values()):
             taken[i] = offer
-    return {names[i]: (found,) for i, found in taken.items()}
+    return {name: (taken[i],) for i, name in enumerate(names) if i in taken}
 
 
 def by_phrase(names: Sequence[str], candidates: Sequence[Sequence[Detection]]) -> dict[str, tuple[Detection, ...]]:

@@ -16,7 +16,7 @@ from rbench_agent_moka.sight import Mask, Sight
 
 #: Points this far (m) outside the hull of a thing are still on it, and so far above its underside surely not on what
 #: it stands on.
-_NEAR, _ABOVE = 0.0015, 0.0015
+_NEAR, _ABOVE = 0.001, 0.001
 
 
 def visible_masks(sight: Sight) -> dict[str, Mask]:

@@ -45,12 +45,10 @@ class OpenCvSegmenter(Segmenter):
 
     def segment(self, sight: Sight, boxes: Sequence[Box]) -> list[Mask]:
         seen = [s for s in _sightings(sight.rgb) if s is not None]
-        surface = find_surface(sight.rgb)
-        out = (surface.contrast > _CONTRAST) & ~surface.shadow
         masks = []
         for box in boxes:
             own = [s.region.mask for s in seen if overlap(_corners(s), box) > _SAME]
-            masks.append(own[0] if own else _largest_part(out, box))
+            masks.append(own[0] if own else _largest_part(sight.rgb, box))
         return masks
 
 
@@ -59,7 +57,9 @@ def _corners(seen: Sighting) -> Box:
     return (x1, y1, x2, y2)
 
 
-def _largest_part(out: Mask, box: Box) -> Mask:
+def _largest_part(image: Image, box: Box) -> Mask:
+    surface = find_surface(image)
+    out = (surface.contrast > _CONTRAST) & ~surface.shadow
     x1, y1, x2, y2 = (max(0, round(v)) for v in box)
     inside = np.zeros_like(out)
     inside[y1:y2, x1:x2] = out[y1:y2, x1:x2]
