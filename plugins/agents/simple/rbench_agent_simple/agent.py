@@ -19,6 +19,7 @@ from rbench_agent_simple.lifting import Box4, Cloud, Lifted, NoDepth, lifted
 from rbench_agent_simple.motion import pick_and_place
 from rbench_agent_simple.options import Options
 from rbench_agent_simple.planning import Plan, WrittenPlan, allowed_plan, plan_question, straight
+from rbench_agent_simple.stages import reported_stages
 from rbench_agent_simple.two_point import TwoPoint, measured
 
 
@@ -59,6 +60,7 @@ class SimpleAgent(Agent):
         self._done = 0
         self._gripper = 0.0
         self._seen: dict[str, Any] = {}
+        self._failed: str | None = None
 
     def act(self, observation: Observation) -> Action:
         try:
@@ -69,17 +71,23 @@ class SimpleAgent(Agent):
             if self._done == len(self._plan.calls):
                 return Stop("done")
             action = self._carried_out(self._plan.calls[self._done], observation)
-        except Ungrounded as problem:
-            return Stop(problem.reason)
-        except NoDepth:
-            return Stop("no_depth")
+        except (Ungrounded, NoDepth) as problem:
+            self._failed = problem.reason if isinstance(problem, Ungrounded) else "no_depth"
+            return Stop(self._failed)
         self._done += 1
         return action
 
     def report(self) -> Mapping[str, Any]:
         """The questions asked, and for object (`start`) and box (`end`) what was seen and where it was lifted to."""
         planned = {"plan": self._plan.plain()} if self._options.planner == "llm" and self._plan is not None else {}
-        return {"questions": self._interview.plain(), "lift": self._options.lift, **planned, **self._seen}
+        stages = reported_stages(self._seen, self._options.lift, self._failed)
+        return {
+            "questions": self._interview.plain(),
+            "lift": self._options.lift,
+            **planned,
+            **self._seen,
+            "stages": stages,
+        }
 
     def timing(self) -> Mapping[str, float]:
         """Seconds spent waiting for the vision model."""

@@ -189,7 +189,7 @@ def test_nothing_of_an_episode_reaches_the_next() -> None:
     made = agent(Replies(reply()))
     act(made)
     made.reset(start())
-    assert made.report() == {"questions": [], "lift": "depth"}
+    assert made.report() == {"questions": [], "lift": "depth", "stages": []}
     assert isinstance(made.act(observation()), Waypoints)
 
 
