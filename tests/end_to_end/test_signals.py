@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sqlite3
 import time
@@ -90,3 +91,20 @@ def test_workers_end_at_once_with_a_run_that_is_killed(start_rbench: Callable[..
     started.end(signal.SIGKILL)
     assert wait_until_gone(started, 3) == []
     assert started.ended().code == -signal.SIGKILL
+
+
+def test_time_in_which_a_run_is_stopped_does_not_count_against_its_episodes(start_rbench: Callable[..., Any]) -> None:
+    agent = ["--agent", "agents_that_end:Traced", "-o", "pause=5", "--limit", "2", "--workers", "2"]
+    started = start_rbench("run", "roboview-bias", *agent, "--episode-limit", "8")
+    while len(started.left()) < 4:  # the run, its guardian and two workers
+        time.sleep(0.05)
+    time.sleep(3)
+    stopped = started.left()
+    for process in stopped:
+        os.kill(process, signal.SIGSTOP)
+    time.sleep(9)
+    for process in stopped:
+        os.kill(process, signal.SIGCONT)
+    ran = started.ended()
+    assert ran.code == 0, ran.err
+    assert [e.outcome for e in ran.episodes] == ["failure"] * 2

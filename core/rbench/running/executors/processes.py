@@ -43,6 +43,10 @@ SHORT_EPISODE = 1.0
 #: Seconds between two looks at limits, and at whether workers live whose connection somebody else keeps open.
 _PULSE = 0.5
 
+#: Seconds beyond that after which this process was stopped, or busy: workers may have been stopped too, and their time
+#: is not counted.
+_PAUSED = 5.0
+
 #: Seconds to wait for our own SIGTERM when a worker got one: a job that is ended as a whole blames no agent.
 _GRACE = 1.0
 
@@ -101,6 +105,7 @@ class WorkerPool:
     def run(self, episodes: Iterator[Episode]) -> Iterator[Finished]:
         """Hand out episodes until all are finished. The workers stay, for more."""
         self._episodes = episodes
+        self._looked = time.monotonic()
         self._hand_out()
         while any(worker.given or worker.leaving for worker in self.workers):
             readable = wait([worker.connection for worker in self.workers], _PULSE)
@@ -160,9 +165,13 @@ class WorkerPool:
 
     def _look(self) -> Iterator[Finished]:
         """End workers that passed a limit, and say which ones are at something for long."""
-        self._looked = time.monotonic()
+        now = time.monotonic()
+        paused = now - self._looked - _PULSE
+        self._looked = now
         for worker in list(self.workers):
             worker.look()
+            if paused > _PAUSED:
+                worker.began = min(now, worker.began + paused)
             if exceeded := self._watchdog.exceeded(worker):
                 yield from self._lost(worker, worker.end_for(exceeded))
         waiting = tuple(filter(None, map(long_wait, self.workers)))

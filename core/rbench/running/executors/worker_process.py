@@ -86,6 +86,8 @@ class Ending:
             return self.exceeded.words
         if self.status == CUT_OFF:
             return "the agent closed file descriptors that are not its own"
+        if self.signal is None and self.status is None:
+            return "it cannot even be killed"
         return f"signal {self.signal}" if self.signal is not None else f"exit status {self.status}"
 
 
@@ -216,17 +218,16 @@ class WorkerProcess:
     def end_for(self, exceeded: Exceeded) -> Ending:
         """End it, and what it started, at once."""
         end_group(self._process.pid)
-        self._process.wait()
+        self._reaped()
         return Ending("SIGKILL", None, exceeded)
 
     def ending(self) -> Ending:
         """How it ended; one that hung up without ending is killed."""
-        try:
-            status = self._process.wait(LAST_PATIENCE)
-        except subprocess.TimeoutExpired:
+        status = self._reaped()
+        if status is None:
             self._process.kill()
-            status = self._process.wait()
-        if status >= 0:
+            status = self._reaped()
+        if status is None or status >= 0:
             return Ending(None, status)
         return Ending(_signal_name(-status), None)
 
@@ -251,7 +252,14 @@ class WorkerProcess:
     def _kill(self) -> None:
         if self.alive:
             self._process.kill()
-        self._process.wait()
+        self._reaped()
+
+    def _reaped(self) -> int | None:
+        """Its status once it has ended; None for one that does not, not even killed: a driver holds it."""
+        try:
+            return self._process.wait(LAST_PATIENCE)
+        except subprocess.TimeoutExpired:
+            return None
 
 
 def end(workers: Iterable[WorkerProcess]) -> None:
