@@ -52,6 +52,7 @@ class Link:
         """
         self.address = address
         self._redactor = Redactor(address.secrets)
+        self._held = contextlib.ExitStack()
         self._connection: ClientConnection | None = self._connected(time.monotonic() + patience)
 
     @property
@@ -87,7 +88,7 @@ class Link:
                 raise InfrastructureError(f"{self.address} failed: {self.said(_last_line(data))}; see its log")
             message = unpacked(data)
             if not isinstance(message, dict):
-                raise ValueError(f"not a message that can be read: a {type(message).__name__} where a map belongs")
+                raise ValueError(f"a message that cannot be read: a {type(message).__name__} where a map belongs")
             return message
 
     def said(self, text: Any) -> str:
@@ -97,10 +98,9 @@ class Link:
 
     def close(self) -> None:
         """Close it, also after an error."""
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            with contextlib.suppress(Exception):
-                connection.close()
+        self._connection = None
+        with contextlib.suppress(Exception):
+            self._held.close()
 
     @contextlib.contextmanager
     def _one_exchange(self) -> Any:
@@ -153,17 +153,19 @@ class Link:
 
     def _attempt(self) -> ClientConnection:
         address = self.address
-        connection = connect(
-            address.url,
-            additional_headers=dict(address.headers),
-            proxy=None if address.is_loopback else True,
-            compression=None,
-            max_size=MAX_MESSAGE,
-            # An inference that takes a minute must not look like a lost link; every wait has its own end.
-            ping_interval=None,
-            open_timeout=address.connect_seconds,
-            close_timeout=CLOSING,
-            logger=_silent,
+        connection = self._held.enter_context(
+            connect(
+                address.url,
+                additional_headers=dict(address.headers),
+                proxy=None if address.is_loopback else True,
+                compression=None,
+                max_size=MAX_MESSAGE,
+                # An inference that takes a minute must not look like a lost link; every wait has its own end.
+                ping_interval=None,
+                open_timeout=address.connect_seconds,
+                close_timeout=CLOSING,
+                logger=_silent,
+            )
         )
         if sys.platform != "win32":
             # A server that reads nothing would otherwise hold a send for ever.
