@@ -38,7 +38,6 @@ class Moka(Agent):
             raise StartError("agent 'moka' asks a vision model, and the run has none; choose one with --vision opencv")
         if options.render == "matplotlib369":
             require_matplotlib()
-        _check_crop(options)
         self._vision = context.vision
         weights = Path(options.weights) if options.weights else context.weights
         settings = Settings(weights, options.device, options.text_threshold)
@@ -143,19 +142,3 @@ def _at(pose: Pose, speed: float) -> Waypoint:
 
 def _rounded(pose: Pose) -> list[float]:
     return [round(v, 6) for v in pose.position]
-
-
-def _check_crop(options: Options) -> None:
-    """Refuse a crop that is not inside the picture.
-
-    Raises:
-        StartError: says what it must be.
-    """
-    if options.crop is None:
-        return
-    y0, x0, y1, x1 = options.crop
-    if not (0 <= y0 < y1 <= options.height and 0 <= x0 < x1 <= options.width):
-        raise StartError(
-            f"agent 'moka': crop {list(options.crop)} is not inside the picture of {options.height} x {options.width};"
-            " give [y0, x0, y1, x1] with y0 < y1 <= height and x0 < x1 <= width"
-        )

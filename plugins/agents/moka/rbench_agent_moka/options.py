@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rbench.errors import did_you_mean
 from rbench_agent_moka.backends import detectors, segmenters
@@ -27,32 +27,37 @@ def _known(name: str, names: tuple[str, ...]) -> str:
 
 
 class Options(BaseModel):
-    """Options of the agent `moka`. Where a default is None, the mode decides.
+    """Options of the agent `moka`.
 
     Attributes:
         mode: `fixed`: faults of the published program that lose episodes for no reason of principle are mended;
             `paper`: what affects results is kept as published.
-        camera: the camera it looks through. height, width: of its picture in pixels.
-        crop: rows and columns [y0, x0, y1, x1] of the picture that it uses. rotate180: it sees them upside down, as
-            on the published rig, whose camera faces the robot.
-        detector, segmenter: what finds boxes for names, and masks for boxes. `auto`: the best whose library and
-            weights are there. `ground-truth` reads the simulator's state; results carry that mark.
-        weights: folder with the weights of the models. device: where they run.
-        box_threshold: least score of a box; with none, `retry_threshold` is tried once. text_threshold: least score
-            of a word that counts as said of a box.
+        camera: the camera it looks through.
+        height, width: of its picture in pixels.
+        crop: rows and columns [y0, x0, y1, x1] of the picture that it uses.
+        rotate180: it sees the picture upside down, as on the published rig, whose camera faces the robot.
+        detector: what finds boxes for names: `auto`, the best whose library and weights are there; `opencv`;
+            `ground-truth`, which reads the simulator's state (results carry that mark); or what else is listed.
+        segmenter: what finds masks for boxes, likewise.
+        weights: folder with the weights of the models.
+        device: where the models run.
+        box_threshold: least score of a box.
+        retry_threshold: least score of a box when there is none at `box_threshold`; tried once.
+        text_threshold: least score of a word that counts as said of a box.
         match: whose a box is: `index`: of the name it was asked for; `phrase`: of the first name that contains the
-            words read from it, as published.
+            words read from it, as published. By default the mode decides.
         keypoints: candidates an object, its middle among them.
         tiles: rows and columns of the grid.
         render: how marks are drawn: `pillow`, in the picture's own resolution; `matplotlib369`, as published, which
             shrinks the picture to 369 pixels.
         grasp: how grasps are found: `mask_pca`: across the short side of what is seen of the object;
-            `antipodal`: pairs of opposite edges.
+            `antipodal`: between opposite edges in depth. By default the mode decides.
         attempts: how often a question is asked in all when its answer cannot be used.
         max_subtasks: subtasks that are done; the rest of a longer plan is left.
         subtask_seconds: simulated seconds after which a subtask is given up.
         high_speed, low_speed: of the fingertips, m/s.
-        vision, vision_options: a vision model of its own instead of that of the run.
+        vision: a vision model of its own instead of that of the run.
+        vision_options: options of that model.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -82,6 +87,22 @@ class Options(BaseModel):
     low_speed: float = Field(default=0.30, gt=0.0, le=1.0)
     vision: str | None = None
     vision_options: dict[str, Any] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Self:
+        if self.crop is not None:
+            y0, x0, y1, x1 = self.crop
+            if not (0 <= y0 < y1 <= self.height and 0 <= x0 < x1 <= self.width):
+                raise ValueError(
+                    f"crop {list(self.crop)} is not inside the picture of {self.height} x {self.width} pixels; give"
+                    " [y0, x0, y1, x1] with y0 < y1 <= height and x0 < x1 <= width"
+                )
+        if self.retry_threshold > self.box_threshold:
+            raise ValueError(
+                f"retry_threshold {self.retry_threshold:g} is above box_threshold {self.box_threshold:g}; what did not"
+                " score enough is tried again with a lower one"
+            )
+        return self
 
     @property
     def matching(self) -> Literal["index", "phrase"]:

@@ -335,9 +335,14 @@ def test_a_cropped_and_turned_picture_means_the_same_places(
 
 
 @pytest.mark.parametrize("crop", [[10, 0, 10, 50], [0, 0, 113, 50], [-1, 0, 50, 50]])
-def test_a_crop_outside_the_picture_is_refused(scripted: Callable, agent: Make, crop: list[int]) -> None:
-    with pytest.raises(StartError, match="crop"):
-        agent(scripted(), crop=crop)
+def test_a_crop_outside_the_picture_is_refused(crop: list[int]) -> None:
+    with pytest.raises(ValueError, match="not inside the picture"):
+        Options(height=112, width=112, crop=crop)
+
+
+def test_a_second_try_with_a_higher_threshold_is_refused() -> None:
+    with pytest.raises(ValueError, match="retry_threshold"):
+        Options(box_threshold=0.1)
 
 
 def test_without_a_vision_model_it_says_how_to_choose_one() -> None:
