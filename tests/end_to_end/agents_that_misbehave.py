@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from pathlib import Path
@@ -97,6 +98,11 @@ class Misbehaves(Renders):
     def print_and_exit(self):
         os.write(1, b"unfinished, then\nlast words")
         os._exit(7)
+
+    def fill_temporary(self):
+        with (Path(tempfile.gettempdir()) / "filler").open("wb", buffering=0) as file:
+            while True:
+                file.write(bytes(4096))
 
     def close_low(self):
         os.closerange(0, 30)

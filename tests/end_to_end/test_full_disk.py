@@ -49,3 +49,21 @@ def test_a_run_stops_on_a_full_disk_and_resumes(rbench_command: Callable[..., An
     assert after[: len(before)] == before
     assert len(set(after)) == len(after) == EPISODES
     assert rbench_command("verify", str(run), "--episodes", "3").code == 0
+
+
+def test_an_agent_that_fills_the_temporary_folder_costs_its_own_episode(
+    start_rbench: Callable[..., Any],
+    small_disk: Path,
+    drawn: Callable[..., float],
+    planned: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TMPDIR", str(small_disk))
+    third = planned(3)[2]
+    agent = ["--agent", "agents_that_misbehave:Misbehaves", "-o", "how=fill_temporary", "-o", f"at={drawn(third)!r}"]
+    ran = start_rbench("run", "roboview-bias", *agent, "--limit", "8", "--workers", "2").ended()
+    assert ran.code == 1, ran.err
+    assert (small_disk / "filler").stat().st_size > 100_000
+    outcomes = {e.episode: (e.outcome, e.error) for e in ran.episodes}
+    assert "No space left on device" in outcomes.pop(third.id)[1]
+    assert list(outcomes.values()) == [("failure", None)] * 7
