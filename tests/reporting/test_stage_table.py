@@ -122,7 +122,8 @@ def test_a_report_shows_the_table_and_has_it_among_the_metrics(make_run: Callabl
     assert "stages" not in summarise(open_run(path), build_catalog())["metrics"]
     truth = {"stages": [DETECTED], "motion": motion(), "lost_at": None}
     summary = summarise(open_run(path), build_catalog())
-    summary["metrics"] |= stage_table([replace(before, agent={"truth": truth})])
+    agent = {"truth": truth, "report": {"perception": {"segmenter": "sam", "detector": "opencv"}}}
+    summary["metrics"] |= stage_table([replace(before, agent=agent)])
     text = report_text([summary])
-    assert "where episodes are lost" in text
+    assert "where episodes are lost (detector opencv, segmenter sam)" in text
     assert "detect object" in text

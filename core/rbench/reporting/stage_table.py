@@ -32,9 +32,9 @@ def stage_table(records: Iterable[EpisodeRecord]) -> dict[str, Any]:
         records: counted ones, in any order.
 
     Returns:
-        `episodes` with stages; `successes`; `stages`: for each stage in order its `stage`, `episodes` that got there,
-        `right`, `wrong`, `unknown`, `error_mm` (median of the point's error) and `error_mm_95` (95 % are better),
-        `lost` episodes, and the most frequent reason `why`, with how often.
+        `episodes` with stages; `successes`; `perception`, what the agents say they saw with; `stages`: for each stage
+        in order its `stage`, `episodes` that got there, `right`, `wrong`, `unknown`, `error_mm` (median of the point's
+        error) and `error_mm_95` (95 % are better), `lost` episodes, and the most frequent reason `why`.
     """
     records = iter(records)
     first = list(islice(records, _LOOKED_AT))
@@ -51,6 +51,7 @@ class _Tally:
 
     def __init__(self) -> None:
         self.episodes = self.successes = 0
+        self.perception: set[str] = set()
         self.right: dict[str, Counter[bool | None]] = {}
         self.errors: dict[str, list[float]] = {}
         self.lost: Counter[str] = Counter()
@@ -62,6 +63,7 @@ class _Tally:
             return
         self.episodes += 1
         self.successes += record.success
+        self.perception |= _perception(record)
         for name, stage in {label(stage): stage for stage in truth["stages"]}.items():
             self._passed(name, False if "failed" in stage else stage["right"], stage.get("error_mm"))
             if "failed" in stage:
@@ -83,7 +85,12 @@ class _Tally:
             *motion,
             *(["settle"] * bool(self.lost["settle"])),
         ]
-        return {"episodes": self.episodes, "successes": self.successes, "stages": [self._row(name) for name in names]}
+        return {
+            "episodes": self.episodes,
+            "successes": self.successes,
+            "perception": sorted(self.perception),
+            "stages": [self._row(name) for name in names],
+        }
 
     def _row(self, name: str) -> dict[str, Any]:
         right, errors = self.right.get(name, Counter()), self.errors.get(name)
@@ -112,9 +119,22 @@ def _motion(truth: Mapping[str, Any]) -> Iterator[tuple[str, bool, float | None]
             return
 
 
+def _perception(record: EpisodeRecord) -> set[str]:
+    """`detector opencv`, ...: parts that the agent chose by itself, under the key `perception` of its report."""
+    report = record.agent.get("report")
+    parts = report.get("perception") if isinstance(report, Mapping) else None
+    return {f"{part} {name}" for part, name in parts.items()} if isinstance(parts, Mapping) else set()
+
+
 def _truth(record: EpisodeRecord) -> Mapping[str, Any] | None:
     truth: Mapping[str, Any] | None = record.agent.get("truth")
     return truth
+
+
+def heading_of(table: Mapping[str, Any]) -> str:
+    """What stands above the table in a terminal."""
+    parts = ", ".join(table["perception"])
+    return f"where episodes are lost ({parts})" if parts else "where episodes are lost"
 
 
 #: Columns of the table in a terminal.

@@ -23,7 +23,7 @@ from rbench.reporting.numbers import (
 )
 from rbench.reporting.questions_asked import questions_asked
 from rbench.reporting.run_labels import run_labels
-from rbench.reporting.stage_table import COLUMNS, rows_of
+from rbench.reporting.stage_table import COLUMNS, heading_of, rows_of
 
 
 def report_table(summaries: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -199,7 +199,7 @@ def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
             yield from _grid(grid)
     if stages := summary["metrics"].get("stages"):
         yield Text("")
-        yield Text("where episodes are lost", style="bold")
+        yield Text(heading_of(stages), style="bold")
         yield fitted("stage", rows_of(stages), COLUMNS)
 
 
