@@ -22,7 +22,7 @@ FLOORS = {
     "suites": 3,
     **dict.fromkeys(["simulation", "vision", "results"], 4),
     "running": 5,
-    **dict.fromkeys(["testing", "reporting", "doctor", "remote", "collecting"], 6),
+    **dict.fromkeys(["testing", "reporting", "doctor", "remote", "collecting", "validation"], 6),
     "cli": 7,
     "__main__": 8,
 }
