@@ -7,6 +7,8 @@ import os
 import socket
 import sys
 from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -15,7 +17,7 @@ from rbench.errors import StartError, UsageError
 from rbench.running.description import Part, RunDescription
 from rbench.running.executors import Execution
 from rbench.running.executors.messages import Unpacker, raise_failure
-from rbench.running.executors.ray_cluster import share_of_slot
+from rbench.running.executors.ray_cluster import address_of_cluster, share_of_slot
 from rbench.running.executors.ray_slot import Slot, settings_to_send
 from rbench.running.plan import Selection
 from rbench.running.run import prepare
@@ -83,6 +85,23 @@ def test_without_ray_the_line_that_installs_it_is_told(monkeypatch: pytest.Monke
     monkeypatch.setitem(sys.modules, "ray", None)
     with pytest.raises(StartError, match=r"python3 -m pip install 'ray>="):
         Execution("ray")
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1:1", "nonsense", "127.0.0.1:99999999", "[::1]:1", ":"])
+def test_an_address_without_a_cluster_is_told_at_once(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
+    monkeypatch.setattr("rbench.running.executors.ray_cluster.is_importable", lambda name: True)
+    monkeypatch.setitem(sys.modules, "ray", SimpleNamespace(is_initialized=lambda: False, shutdown=lambda: None))
+    monkeypatch.setenv("RAY_ADDRESS", address)
+    with pytest.raises(StartError, match=r"no Ray cluster answers at .*RAY_ADDRESS=local"):
+        _ = Execution("ray").at_once
+
+
+def test_the_note_of_a_cluster_that_was_killed_is_no_cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "ray").mkdir()
+    (tmp_path / "ray" / "ray_current_cluster").write_text("127.0.0.1:1")
+    monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
+    monkeypatch.delenv("RAY_ADDRESS", raising=False)
+    assert address_of_cluster() is None
 
 
 def test_a_client_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import os
 import secrets
 import shutil
 import signal
+import socket
 import tempfile
 from collections.abc import Iterator
 from functools import cache
@@ -33,6 +34,9 @@ _LOCAL_SETTINGS = {
 
 #: Results are small and soon taken, so the least that Ray takes (bytes) is enough.
 _OBJECT_STORE = 80 * 1024 * 1024
+
+#: Seconds in which the head of a cluster must answer.
+_ANSWERS_WITHIN = 10.0
 
 #: Shares of a processor are counted in these.
 _FINEST_SHARE = 1e-4
@@ -94,9 +98,22 @@ def address_of_cluster() -> str | None:
     places = (os.environ.get("RAY_TMPDIR"), os.environ.get("TMPDIR"), "/tmp")
     note = Path(next(place for place in places if place), "ray", "ray_current_cluster")
     try:
-        return note.read_text(encoding="utf-8").strip() or None
+        noted = note.read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError):
         return None
+    return noted if noted and _silence(noted) is None else None  # one that was killed leaves its note behind
+
+
+def _silence(address: str) -> str | None:
+    """Why nothing answers at HOST:PORT, or None when something does. Ray itself would ask for minutes."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=_ANSWERS_WITHIN).close()
+    except ValueError:
+        return "it is not of the form HOST:PORT"
+    except (OSError, OverflowError) as problem:
+        return one_line(problem)
+    return None
 
 
 @contextlib.contextmanager
@@ -119,20 +136,22 @@ def connected(address: str | None, slots: int) -> Iterator[Any]:
         if not ray.is_initialized():
             options = {"address": address} if address is not None else undo.enter_context(_local_options(slots))
             undo.callback(ray.shutdown)
+            if address is not None and (reason := _silence(address)) is not None:
+                raise _no_cluster(address, reason)
             try:
                 with _signal_handlers_kept(), stdout_to_stderr():
                     ray.init(**options, namespace="rbench", log_to_driver=True, logging_level="error")
             except Exception as problem:
-                raise _no_cluster(address, problem) from problem
+                raise _no_cluster(address, one_line(problem)) from problem
         yield ray
 
 
-def _no_cluster(address: str | None, problem: Exception) -> StartError:
+def _no_cluster(address: str | None, reason: str) -> StartError:
     if address is None:
-        return StartError(f"Ray cannot be started on this machine: {one_line(problem)}; use --executor processes")
+        return StartError(f"Ray cannot be started on this machine: {reason}; use --executor processes")
     origin = f"{ADDRESS} names it" if os.environ.get(ADDRESS) else "the last `ray start` here left this address"
     return StartError(
-        f"no Ray cluster answers at {address} ({origin}): {one_line(problem)}. Start it, name another with"
+        f"no Ray cluster answers at {address} ({origin}): {reason}. Start it, name another with"
         f" {ADDRESS}=HOST:PORT, or set {ADDRESS}={LOCAL} for one of this machine alone"
     )
 
