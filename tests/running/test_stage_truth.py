@@ -25,12 +25,14 @@ def suite() -> Suite:
     return load_suite(build_catalog(), "roboview-bias")
 
 
-def trajectory(*, closes: bool = True, lift: bool = True, slip: bool = False, place: bool = True) -> Trajectory:
+def trajectory(
+    *, closes: bool = True, lift: bool = True, slip: bool = False, place: bool = True, opens: bool = True
+) -> Trajectory:
     """Down to the object, closed from 1 s on, lifted at 2 s, above the box at 4 s, opened at 5 s."""
     rows = np.arange(ROWS)
     time = rows / RATE
-    closed = (time >= 1.0) & (time < 5.0) & closes
-    held = (time >= 1.2) & (time <= 5.0) & closes & lift
+    closed = (time >= 1.0) & ((time < 5.0) | (not opens)) & closes
+    held = (time >= 1.2) & ((time <= 5.0) | (not opens)) & closes & lift
     held &= ~((time >= 3.0) & slip)
     tip = np.tile([*OBJECT, *IDENTITY], (ROWS, 1)).astype(np.float32)
     body = tip.copy()
@@ -121,6 +123,7 @@ def test_success_is_lost_nowhere(suite: Suite) -> None:
         (trajectory(lift=False), "hold"),
         (trajectory(slip=True), "carry"),
         (trajectory(place=False), "release"),
+        (trajectory(opens=False), "release"),
         (trajectory(), "settle"),
     ],
 )

@@ -54,7 +54,8 @@ def stage_truth(
         means), `right` (it is what the goal is about; None: cannot be said), `error_mm` (of the point from the middle
         of what it should be, seen from above), `outside_mm` (from its hull), `failed`.
         `motion`: `reached` and `reach_mm` (fingertips from the object when the gripper closed), `held`, `slipped`,
-        `over` and `release_mm` (middle of the object from that of its destination when the gripper opened).
+        `over` (it was let go there) and `release_mm` (middle of the object from that of its destination at the end of
+        the grasp).
         `lost_at`: the stage, or `reach`, `hold`, `carry`, `release`, `settle`; None after success.
     """
     claims = _claims(report)
@@ -155,19 +156,19 @@ class _Truth:
             "reach_mm": round(1000 * reach, 2),
             "held": grasp.held,
             "slipped": grasp.held and not grasp.touching_at_end,
-            **self._release(object_, grasp.opened),
+            **self._release(object_, grasp),
         }
 
-    def _release(self, object_: str, row: int) -> dict[str, Any]:
-        """Whether the object was over its destination in a row."""
-        containers = self.task.containers_of(object_)
+    def _release(self, object_: str, grasp: _Grasp) -> dict[str, Any]:
+        """Whether it was let go over its destination."""
+        containers, row = self.task.containers_of(object_), grasp.opened
         if not containers:
-            return {"over": True}
+            return {"over": grasp.let_go}
         box = self.scene.receptacle(containers[0])
         thing = next(t for t in things_of(self.scene) if t.name == box.name)
         x, y, _ = self._local(thing, self.trajectory.bodies[object_][row, :3].astype(np.float64), row)
         over = abs(x) < box.inner[0] / 2 and abs(y) < box.inner[1] / 2
-        return {"over": bool(over), "release_mm": round(1000 * float(np.hypot(x, y)), 2)}
+        return {"over": bool(over) and grasp.let_go, "release_mm": round(1000 * float(np.hypot(x, y)), 2)}
 
     def _grasps(self, object_: str) -> list[_Grasp]:
         """Every time the gripper was told to close, as rows of the trajectory."""
@@ -177,7 +178,13 @@ class _Truth:
         held = left & right & ~self._contact(object_, TABLE)
         # Command k leads from row k to row k + 1: the last row that a closed command led to is `opened`.
         return [
-            _Grasp(int(begin), int(end), bool(held[begin : end + 1].any()), bool(left[end] or right[end]))
+            _Grasp(
+                closed=int(begin),
+                opened=int(end),
+                held=bool(held[begin : end + 1].any()),
+                touching_at_end=bool(left[end] or right[end]),
+                let_go=bool(end < len(self.trajectory.commands)),
+            )
             for begin, end in zip(edges[::2], edges[1::2], strict=True)
         ]
 
@@ -207,12 +214,13 @@ class _Truth:
 
 @dataclass(frozen=True)
 class _Grasp:
-    """Rows in which the gripper was first and last told to be closed, and what it held meanwhile."""
+    """Rows in which the gripper was first and last told to be closed, what it held meanwhile, and whether it opened."""
 
     closed: int
     opened: int
     held: bool
     touching_at_end: bool
+    let_go: bool
 
 
 def _point(value: Any) -> Array | None:
