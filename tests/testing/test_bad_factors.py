@@ -14,8 +14,8 @@ from rbench.errors import UsageError
 from rbench.testing.kinds import checks_of, subject
 
 HERE = Path(__file__).resolve().parent
-#: Checks that start another process: run where they are expected to fail, and on the blameless.
-SLOW = {"no-simulator", "same-in-another-process"}
+#: Checks that start another process or build many worlds: run where they are expected to fail, and on the blameless.
+SLOW = {"no-simulator", "same-in-another-process", "composes", "visible"}
 
 
 def expected() -> dict[str, set[str]]:

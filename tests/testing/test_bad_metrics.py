@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rbench.testing.kinds import checks_of
-from rbench.testing.studies import LARGE, hostile, large, large_design, odd, ordinary
+from rbench.testing.studies import LARGE, ODD, hostile, large, large_design, odd, ordinary
 
 HERE = Path(__file__).resolve().parent
 #: Checks that take seconds: run where they are expected to fail, and on the blameless.
@@ -60,7 +60,7 @@ def test_what_differs_is_told_by_its_place_and_both_values(results: Callable[...
 
 def test_the_ordinary_study_has_every_outcome_and_the_odd_ones_are_what_they_are_called() -> None:
     assert len({record.outcome for record in ordinary().records}) == 5
-    studies = odd()
+    studies = {name: odd(name) for name in ODD}
     assert [len(studies[name].records) for name in ("no-episodes", "one-episode")] == [0, 1]
     assert {record.dimension for record in studies["missing-dimension"].records} == {"color"}
     assert {record.outcome for record in studies["all-errors"].records} == {"agent_error"}

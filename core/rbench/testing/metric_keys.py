@@ -11,14 +11,14 @@ import numpy as np
 from rbench.interfaces.metric import MetricResult
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
 from rbench.testing.metric_subject import MetricSubject, require_form, rows
-from rbench.testing.studies import Study, odd, ordinary
+from rbench.testing.studies import ODD, Study, odd, ordinary
 
 
 @check("standard-keys")
 def standard_keys(subject: MetricSubject) -> str:
     """Keys that reports know mean what they mean there: counts, rates 0..1, intervals [low, high], p in 0..1."""
     found = 0
-    for study in (ordinary(), *odd().values()):
+    for study in (ordinary(), *map(odd, ODD)):
         try:
             result = subject.computed(study)
             require_form(result, study)
@@ -39,7 +39,7 @@ def stable_keys(subject: MetricSubject) -> None:
         odd_one = sorted(frozenset.union(*single) - frozenset.intersection(*single))[0]
         raise CheckFailed(f"key {odd_one!r} stands in the row of one dimension and not of another", "write None there")
     for name in ("no-episodes", "missing-cells", "missing-dimension", "all-success", "all-failure"):
-        study = odd()[name]
+        study = odd(name)
         try:
             found = keys_of(subject.computed(study))
         except Exception as problem:

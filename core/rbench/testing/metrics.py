@@ -168,7 +168,7 @@ def uncounted(subject: MetricSubject) -> None:
 def _copes_with(name: str, statement: str, remedy: str) -> Check:
     def run(subject: MetricSubject) -> None:
         _ = subject.ordinary
-        study = odd()[name]
+        study = odd(name)
         try:
             result = subject.computed(study)
             written(result)
@@ -238,7 +238,7 @@ def compare(subject: MetricSubject) -> str | None:
     pairs = {
         "two runs": (study, other),
         "a run and itself": (study, study),
-        "runs without an episode": (odd()["no-episodes"],) * 2,
+        "runs without an episode": (odd("no-episodes"),) * 2,
     }
     for name, (first, second) in pairs.items():
         try:

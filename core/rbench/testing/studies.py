@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -75,31 +75,38 @@ def another() -> Study:
     return _study("another run", (Dimension("shape", {"shape": ("cube", "prism")}, ("base",), 2),))
 
 
-def odd() -> dict[str, Study]:
-    """What is left of runs that were ended early, and outcomes that are all alike; check -> study."""
+def odd(name: str) -> Study:
+    """What is left of a run that was ended early, or one whose outcomes are all alike; named like the check of it."""
+    return ODD[name]()
+
+
+def _only(name: str, keep: Callable[[EpisodeRecord], bool]) -> Callable[[], Study]:
+    return lambda: ordinary().only(name, keep)
+
+
+def _all(name: str, outcome: Outcome) -> Callable[[], Study]:
+    return lambda: ordinary().ending(name, lambda record: outcome)
+
+
+def _one_episode() -> Study:
     full = ordinary()
-    first = full.design.dimensions[0]
-    single_level = (
-        replace(first, levels={"color": ("red",)}),
-        replace(first, name="shape", levels={"shape": ("cube",)}),
-    )
-    one_block = tuple(replace(d, contexts=("base",), repeats=1) for d in full.design.dimensions)
-    return {
-        "no-episodes": full.only("no episode at all", lambda record: False),
-        "one-episode": replace(full, name="a single episode", records=full.records[:1]),
-        "missing-cells": full.only(
-            "cells without an episode", lambda r: r.levels.get("color") != "red" or r.repeat > 1
-        ),
-        "missing-dimension": full.only("nothing of one dimension and the grid", lambda r: r.dimension == "color"),
-        "single-level": _study("a dimension with one level", single_level),
-        "single-block": _study("one context, one repeat", one_block),
-        "all-success": full.ending("every episode succeeds", lambda record: "success"),
-        "all-failure": full.ending("every episode fails", lambda record: "failure"),
-        "all-errors": full.ending("every episode is an agent's error", lambda record: "agent_error"),
-        "nothing-counted": full.ending("the infrastructure fails always", lambda record: "infrastructure_error"),
-        "hostile-names": hostile(),
-        "independent-seeds": replace(full, name="independent seeds", design=replace(full.design, seeds="independent")),
-    }
+    return replace(full, name="a single episode", records=full.records[:1])
+
+
+def _single_level() -> Study:
+    first = ordinary().design.dimensions[0]
+    other = replace(first, name="shape", levels={"shape": ("cube",)})
+    return _study("a dimension with one level", (replace(first, levels={"color": ("red",)}), other))
+
+
+def _single_block() -> Study:
+    dimensions = ordinary().design.dimensions
+    return _study("one context, one repeat", tuple(replace(d, contexts=("base",), repeats=1) for d in dimensions))
+
+
+def _independent() -> Study:
+    full = ordinary()
+    return replace(full, name="independent seeds", design=replace(full.design, seeds="independent"))
 
 
 def hostile() -> Study:
@@ -201,3 +208,20 @@ def _ended(record: EpisodeRecord, outcome: Outcome) -> EpisodeRecord:
     return replace(
         record, outcome=outcome, success=won, score=score, error=error, reason="goal" if won else "time_limit"
     )
+
+
+#: Name of a check -> what makes its study.
+ODD: Mapping[str, Callable[[], Study]] = {
+    "no-episodes": _only("no episode at all", lambda record: False),
+    "one-episode": _one_episode,
+    "missing-cells": _only("cells are empty", lambda r: r.levels.get("color") != "red" or r.repeat > 1),
+    "missing-dimension": _only("nothing of one dimension and the grid", lambda r: r.dimension == "color"),
+    "single-level": _single_level,
+    "single-block": _single_block,
+    "all-success": _all("every episode succeeds", "success"),
+    "all-failure": _all("every episode fails", "failure"),
+    "all-errors": _all("every episode is an agent's error", "agent_error"),
+    "nothing-counted": _all("the infrastructure fails always", "infrastructure_error"),
+    "hostile-names": hostile,
+    "independent-seeds": _independent,
+}
