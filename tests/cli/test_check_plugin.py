@@ -110,7 +110,7 @@ def test_the_list_names_every_check_and_runs_none(check: Callable[..., Any]) -> 
         (["agent:exprt"], 2, "Did you mean 'expert'"),
         (["expert"], 2, "agent:expert"),
         (["agnt:expert"], 2, "Did you mean 'agent'"),
-        (["suite:roboview-bias"], 2, "agent, wrapper, factor, metric"),
+        (["suite:roboview-bias"], 2, "agent, factor, metric, wrapper"),
         (["factor:colour"], 2, "Did you mean 'color'"),
         (["factor:color", "--vision", "opencv"], 2, "no vision model"),
         (["factor:color", "--scene", "tabeltop"], 2, "Did you mean 'tabletop'"),
