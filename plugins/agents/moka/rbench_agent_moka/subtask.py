@@ -73,8 +73,8 @@ class SubtaskMaker:
                 for name, boxes in found.boxes.items()
             }
             for name, boxes in found.boxes.items():
-                x1, y1, x2, y2 = boxes[0].box
-                point = lift(sight, np.array([(x1 + x2) / 2, (y1 + y2) / 2]))
+                x1, y1, x2, y2 = (max(0, int(v)) for v in boxes[0].box)
+                point = _median(sight.points[y1:y2, x1:x2])
                 self.stages.claim(_role(name, step), named=name, point=point, score=round(boxes[0].score, 4))
         with self.stages.stage("segment"):
             owned = [(name, d.box) for name, detections in found.boxes.items() for d in detections]
@@ -85,10 +85,8 @@ class SubtaskMaker:
                 # As published: the masks of several boxes of one name are one mask.
                 mask = np.logical_or.reduce([mask for mask, _ in own])
                 outlines[name] = outline(name, mask, own[0][1], self.options.keypoints)
-                points = sight.points[outlines[name].mask]
-                points = points[np.isfinite(points).all(axis=1)]
-                middle = np.median(points, axis=0) if len(points) else None
-                self.stages.claim(_role(name, step), named=name, point=middle, pixels=int(mask.sum()))
+                point = _median(sight.points[outlines[name].mask])
+                self.stages.claim(_role(name, step), named=name, point=point, pixels=int(mask.sum()))
             self.seen[-1]["keypoints"] = {name: thing.keypoints.round(2).tolist() for name, thing in outlines.items()}
             self.seen[-1]["notes"] += [f"no_mask:{name}" for name, thing in outlines.items() if thing.empty]
         return outlines
@@ -140,6 +138,13 @@ class SubtaskMaker:
 def _role(name: str, step: PlannedStep) -> str | None:
     """What the subtask does with a thing of the plan; None: nothing."""
     return {step.object_unattached: PLACE, step.object_grasped: OBJECT}.get(name)
+
+
+def _median(points: Array) -> Array | None:
+    """The middle one (3,) of points (..., 3), coordinate by coordinate; None when none has depth."""
+    known = points.reshape(-1, 3)
+    known = known[np.isfinite(known).all(axis=1)]
+    return np.asarray(np.median(known, axis=0)) if len(known) else None
 
 
 def _lift(sight: Sight, thing: Outline, index: int) -> Array:
