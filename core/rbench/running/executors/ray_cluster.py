@@ -20,6 +20,7 @@ from typing import Any
 
 from rbench.errors import StartError, one_line
 from rbench.plugins.importing import is_importable, stdout_to_stderr
+from rbench.results.lock import WriterLock, is_held
 
 ADDRESS = "RAY_ADDRESS"
 #: The word of Ray for one that is started here, whatever else runs.
@@ -34,6 +35,9 @@ _LOCAL_SETTINGS = {
 
 #: Results are small and soon taken, so the least that Ray takes (bytes) is enough.
 _OBJECT_STORE = 80 * 1024 * 1024
+
+#: Files of a Ray of our own, and the lock that its run holds.
+_FOLDER, _LOCK = "rb-ray-", "rbench.lock"
 
 #: Seconds in which the head of a cluster must answer.
 _ANSWERS_WITHIN = 10.0
@@ -160,7 +164,11 @@ def _no_cluster(address: str | None, reason: str) -> StartError:
 def _local_options(slots: int) -> Iterator[dict[str, Any]]:
     """How to start a Ray of our own: heard by this machine only, its files gone with it."""
     # A short name: Ray puts sockets below it, whose paths may have 107 characters.
-    folder = tempfile.mkdtemp(prefix="rb-ray-", dir=None if len(tempfile.gettempdir()) < 40 else "/tmp")
+    parent = Path(tempfile.gettempdir() if len(tempfile.gettempdir()) < 40 else "/tmp")
+    _clear(parent)
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER, dir=parent))
+    lock = WriterLock(folder / _LOCK)
+    lock.acquire()
     constants: Any = importlib.import_module("ray._private.ray_constants")
     before = constants.ENABLE_RAY_CLUSTER
     # It listens on every interface unless it takes this machine for one that cannot be part of a cluster.
@@ -171,11 +179,19 @@ def _local_options(slots: int) -> Iterator[dict[str, Any]]:
             "num_cpus": slots,
             "include_dashboard": False,
             "object_store_memory": _OBJECT_STORE,
-            "_temp_dir": folder,
+            "_temp_dir": str(folder),
         }
     finally:
         constants.ENABLE_RAY_CLUSTER = before
         shutil.rmtree(folder, ignore_errors=True)
+        lock.release()
+
+
+def _clear(parent: Path) -> None:
+    """Remove what runs left that were killed."""
+    for folder in parent.glob(f"{_FOLDER}*"):
+        if (folder / _LOCK).exists() and is_held(folder / _LOCK) is False:
+            shutil.rmtree(folder, ignore_errors=True)
 
 
 @cache
