@@ -13,6 +13,7 @@ solvability/       the run of the expert
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -229,16 +230,29 @@ def append_line(path: Path, value: Any) -> None:
     """
     line = json.dumps(to_plain(value), allow_nan=False)
     try:
+        is_new = not path.exists()
         with path.open("ab+") as file:
             if file.tell():
                 file.seek(-1, os.SEEK_END)
                 if file.read(1) != b"\n":
                     file.write(b"\n")
             file.write(line.encode("ascii") + b"\n")
-            file.flush()
+            file.flush()  # one write at the end of the file: lines of several writers do not mix
             os.fsync(file.fileno())
+        if is_new:
+            _sync_folder(path.parent)
     except OSError as problem:
         raise _not_written(path, problem) from problem
+
+
+def _sync_folder(path: Path) -> None:
+    """Wait until the name of a new file is on disk too, where folders can be opened (not on Windows)."""
+    with contextlib.suppress(PermissionError):
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 def _is_ours(path: Path) -> bool:

@@ -65,7 +65,7 @@ class Decision:
     Attributes:
         image_hash: of the picture that was shown: a decision about another picture of the instance does not count.
         answer: whether object and box can be told and found; None takes an earlier decision back.
-        reading: 1, or 2 for a second reading of the same picture by the same person.
+        reading: 1, 2 for the blind second reading of a picture by another person, 3 for the ruling of an adjudicator.
         at: UTC, ISO 8601.
     """
 
