@@ -30,6 +30,8 @@ def scene() -> SceneDescription:
         ("open yellow box", "box"),
         ("Yellow container", "box"),
         ("object in the box", "geometry"),
+        ("square container", "box"),
+        ("toy box next to the red cube", "box"),
         ("banana", None),
         ("", None),
         ("红色方块", None),
@@ -49,7 +51,15 @@ def test_of_two_objects_the_shape_tells(scene: SceneDescription) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind"), [("tray", "receptacle"), ("toy block", "object"), ("block in a bin", "object"), ("robot", None)]
+    ("text", "kind"),
+    [
+        ("tray", "receptacle"),
+        ("toy block", "object"),
+        ("block in a bin", "object"),
+        ("block box", "receptacle"),
+        ("in", None),
+        ("robot", None),
+    ],
 )
 def test_kinds_are_told_by_what_things_are_called_anywhere(text: str, kind: str | None) -> None:
     assert kind_called(text) == kind

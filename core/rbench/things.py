@@ -22,6 +22,10 @@ _SHAPE_WORDS = {
     "pyramid": frozenset({"pyramid", "cone", "triangle", "triangular"}),
     "prism": frozenset({"prism", "hexagon", "hexagonal"}),
 }
+#: What begins the words on where a thing is.
+_PREPOSITIONS = frozenset(
+    {"in", "inside", "into", "on", "onto", "of", "at", "by", "near", "next", "under", "with", "from"}
+)
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,10 @@ def things_of(scene: SceneDescription) -> tuple[Thing, ...]:
 def kind_called(text: str) -> Kind | None:
     """Whether a few words name a receptacle or an object by what such things are called anywhere; None: neither.
 
-    "The block in the box" is a block: what comes first counts.
+    A "square toy box" is a box, and "the block in the box" a block: of the words before a preposition the last counts.
     """
     objects = _OBJECT_WORDS.union(*_SHAPE_WORDS.values())
-    for word in _ordered_words(text):
+    for word in reversed(_head(text)):
         if word in _RECEPTACLE_WORDS:
             return "receptacle"
         if word in objects:
@@ -78,7 +82,7 @@ def thing_called(scene: SceneDescription, text: str) -> Thing | None:
 
     A word for another shape still names an object, if there is no other: what is called a cylinder may be a cube.
     """
-    kind, words = kind_called(text), _words(text)
+    kind, words = kind_called(text), frozenset(_head(text))
     things = things_of(scene)
     scores = {thing.name: len(thing.words & words) for thing in things if kind in (None, thing.kind)}
     if not scores or (kind is None and not any(scores.values())):
@@ -89,6 +93,13 @@ def thing_called(scene: SceneDescription, text: str) -> Thing | None:
 
 def _words(text: str) -> frozenset[str]:
     return frozenset(_ordered_words(text))
+
+
+def _head(text: str) -> list[str]:
+    """The words up to the first preposition; the rest says where the thing is."""
+    words = _ordered_words(text)
+    end = next((i for i, word in enumerate(words) if word in _PREPOSITIONS and i), len(words))
+    return words[:end]
 
 
 def _ordered_words(text: str) -> list[str]:
