@@ -151,7 +151,7 @@ def test_an_unknown_kind_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("distribution", "name"), [("fake-agent-moka", "moka"), ("fake-x", "plugin"), ("fake-x", "fake-x/anything")]
+    ("distribution", "name"), [("fake-agent-mop", "mop"), ("fake-x", "plugin"), ("fake-x", "fake-x/anything")]
 )
 def test_a_name_that_a_broken_plugin_may_bring_is_explained(install: Install, distribution: str, name: str) -> None:
     install(distribution, "import no_such_library", version="0.3")
