@@ -27,8 +27,9 @@ from rbench.record import identical
 #: Seconds from the start of a command within which it is killed before it has done anything, by executor.
 STARTING = {"processes": 3.0, "serial": 2.0, "ray": 9.0}
 
-#: Seconds after which a process that outlived the one that leads it counts as left behind.
-ORPHANED = 20.0
+#: Seconds after which a process that outlived the one that leads it counts as left behind. Two agents of Ray's
+#: own look only now and then whether their raylet lives.
+ORPHANED = 60.0
 
 
 class Killed:
