@@ -23,8 +23,9 @@ FLOORS = {
     **dict.fromkeys(["simulation", "vision", "results"], 4),
     "running": 5,
     **dict.fromkeys(["testing", "reporting", "doctor", "remote", "collecting", "validation"], 6),
-    "cli": 7,
-    "__main__": 8,
+    "review": 7,
+    "cli": 8,
+    "__main__": 9,
 }
 
 

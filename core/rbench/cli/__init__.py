@@ -38,6 +38,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "export": ("rbench.cli.export:command", "Write the records of a run to a file."),
     "collect": ("rbench.cli.collect:command", "Demonstrations for training, in the formats that trainers read."),
     "openpi-recipe": ("rbench.cli.openpi_recipe:command", "Files with which openpi fine-tunes pi0 on a data set."),
+    "review": ("rbench.cli.review:command", "People read the pictures that a validation asks about."),
     "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),
     "new-plugin": ("rbench.cli.new_plugin:command", "A new plugin: a complete distribution that works, to be changed."),
     "check-plugin": ("rbench.cli.check_plugin:command", "Whether a plugin keeps the contract, and how to mend it."),
