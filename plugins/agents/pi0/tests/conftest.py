@@ -36,11 +36,12 @@ class FakePolicyServer:
 
     infer: Infer
     metadata: Any = field(default_factory=dict)
-    asked: list[Any] = field(default_factory=list)
+    asked: Any = field(default_factory=list)
     shown: list[str | None] = field(default_factory=list)
     health: list[int] = field(default_factory=lambda: [200])
     links: list[ServerConnection] = field(default_factory=list)
     port: int = 0
+    stop: Callable[[], None] = lambda: None
 
     def converse(self, link: ServerConnection) -> None:
         self.links.append(link)
@@ -85,10 +86,10 @@ def numbered() -> Callable[..., dict[str, Any]]:
     return chunk
 
 
-@pytest.fixture
-def policy_server() -> Iterator[Callable[..., FakePolicyServer]]:
+@contextlib.contextmanager
+def servers() -> Iterator[Callable[..., FakePolicyServer]]:
     """Starts servers on free ports of the loopback address."""
-    running = []
+    running: list[Callable[[], None]] = []
 
     def start(infer: Infer = lambda asked: chunk(), port: int = 0, **details: Any) -> FakePolicyServer:
         fake = FakePolicyServer(infer, **details)
@@ -102,13 +103,25 @@ def policy_server() -> Iterator[Callable[..., FakePolicyServer]]:
             server.shutdown()
             thread.join(5)
 
-        fake.stop = stop  # type: ignore[attr-defined]
+        fake.stop = stop
         running.append(stop)
         return fake
 
     yield start
     for stop in running:
         stop()
+
+
+@pytest.fixture
+def policy_server() -> Iterator[Callable[..., FakePolicyServer]]:
+    with servers() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def lasting_policy_server() -> Iterator[Callable[..., FakePolicyServer]]:
+    with servers() as start:
+        yield start
 
 
 @pytest.fixture
