@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import importlib.util
 import json
 import sys
@@ -168,6 +169,28 @@ def test_the_configuration_is_that_of_the_paper(dataset: Path, tmp_path: Path, m
     assert [step.called for step in data.data_transforms.inputs] == ["DroidInputs", "DeltaActions"]
     assert [step.called for step in data.data_transforms.outputs] == ["AbsoluteActions", "DroidOutputs"]
     assert data.data_transforms.inputs[1].args == ([True] * 7 + [False],)
+
+
+@pytest.mark.gl
+@pytest.mark.parametrize("actions", ["position", "velocity"])
+def test_what_its_server_says_suits_the_agent_pi0(
+    dataset: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, actions: Any
+) -> None:
+    policy_server = pytest.importorskip("rbench_agent_pi0.policy_server")
+    options = importlib.import_module("rbench_agent_pi0.options").Options()
+    write_recipe(dataset, Recipe("rbench/demos", actions), tmp_path / "recipe")
+    stand_in(monkeypatch)
+    metadata = loaded(tmp_path / "recipe").config().policy_metadata
+    assert metadata["action_horizon"] >= options.open_loop
+    assert policy_server.agreed_action_space(metadata, options, "the server") == f"joint_{actions}"
+
+
+@pytest.mark.gl
+def test_the_guide_evaluates_with_pictures_as_in_training(dataset: Path, tmp_path: Path) -> None:
+    write_recipe(dataset, Recipe("rbench/demos"), tmp_path / "recipe")
+    guide = (tmp_path / "recipe/README.md").read_text()
+    assert "-o height=32 -o width=48" in guide
+    assert "$" not in guide.replace("$HOME", "").replace("$HF_LEROBOT_HOME", "").replace("$OPENPI_DATA_HOME", "")
 
 
 @pytest.mark.gl

@@ -1,1 +1,1 @@
-"""Scripted agents: expert, idle, random."""
+"""Scripted agents: expert, servo, idle, random."""
