@@ -103,7 +103,8 @@ def test_right_and_wrong_are_counted_with_the_error_of_the_point() -> None:
 
 def test_who_was_lost_before_never_gets_to_the_motion() -> None:
     found = rows(RECORDS)
-    assert [found[name]["episodes"] for name in ("reach", "hold", "carry", "release")] == [4, 4, 3, 2]
+    assert [found[name]["episodes"] for name in ("reach", "hold", "carry", "release", "settle")] == [4, 4, 3, 2, 2]
+    assert found["settle"]["right"] == 1
     assert found["hold"]["wrong"] == 1
 
 

@@ -79,12 +79,8 @@ class _Tally:
             self.errors.setdefault(name, []).append(error)
 
     def plain(self) -> dict[str, Any]:
-        motion = [name for name, *_ in _MOTION]
-        names = [
-            *(name for name in self.right if name not in motion),
-            *motion,
-            *(["settle"] * bool(self.lost["settle"])),
-        ]
+        motion = [*(name for name, *_ in _MOTION), "settle"]
+        names = [*(name for name in self.right if name not in motion), *motion]
         return {
             "episodes": self.episodes,
             "successes": self.successes,
@@ -117,6 +113,7 @@ def _motion(truth: Mapping[str, Any]) -> Iterator[tuple[str, bool, float | None]
         yield name, motion[condition], motion.get(number) if number else None
         if truth["lost_at"] == name:
             return
+    yield "settle", truth["lost_at"] is None, None
 
 
 def _perception(record: EpisodeRecord) -> set[str]:
