@@ -12,7 +12,6 @@ import pytest
 from rbench.testing import BoundCheck, agent_checks
 from rbench.testing.kinds import checks_of
 
-
 #: Of an answer: few queries make the episodes of the checks short.
 ROWS = 45
 
