@@ -334,6 +334,15 @@ def test_a_cropped_and_turned_picture_means_the_same_places(
     assert np.allclose(goals(), goals(crop=[4, 8, 108, 106], rotate180=True), atol=0.004)
 
 
+@pytest.mark.parametrize("options", [{"mode": "paper"}, {"render": "matplotlib369"}, {"grasp": "antipodal"}])
+def test_every_way_goes_to_its_end(scripted: Callable, agent: Make, start: EpisodeStart, options: dict) -> None:
+    if "render" in options:
+        pytest.importorskip("matplotlib")
+    vision = scripted()
+    assert stopped(agent(vision, **options), start) == "done"
+    assert vision.questions[-1].images[0].shape[0] == (369 if "render" in options else 112)
+
+
 @pytest.mark.parametrize("crop", [[10, 0, 10, 50], [0, 0, 113, 50], [-1, 0, 50, 50]])
 def test_a_crop_outside_the_picture_is_refused(crop: list[int]) -> None:
     with pytest.raises(ValueError, match="not inside the picture"):
