@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from rbench.action import JointPositions
+from rbench.cli import main
 from rbench.collecting.api import collect
 from rbench.collecting.collection import Collection, Place, read_collection
 from rbench.errors import StoppedEarly, UsageError
@@ -23,7 +26,11 @@ from rbench.results.run_directory import RunDirectory
 from rbench.running.description import Part
 from rbench.running.executors import Execution
 from rbench.running.replay import Replayer
+from rbench.running.worker import build_world
+from rbench.scene import Jitter, jittered
 from rbench.suites.loading import load_suite
+from rbench.suites.variants import RecursiveVariantTaskManager
+from rbench.tasks.monitor import TaskMonitor
 
 pytestmark = pytest.mark.gl
 SERIAL = Execution("serial")
@@ -102,6 +109,33 @@ def test_without_noise_the_labels_are_the_commands(collected: Collected, lines_o
     path, _ = collected(episodes=1, cameras=("wrist",), height=8, width=8, agent=Part("expert"))
     folder = path / lines_of(path / "episodes.jsonl")[0]["folder"]
     assert np.array_equal(np.load(folder / "actions.npy"), np.load(folder / "executed.npy").astype(np.float32))
+
+
+def test_executing_what_was_executed_succeeds_again(
+    collected: Collected, catalog: Catalog, lines_of: Callable[..., Any]
+) -> None:
+    path, collection = collected()
+    suite = load_suite(catalog, str(Place(path).suite))
+    manager = RecursiveVariantTaskManager(suite)
+    with closing(build_world(suite)) as world:
+        for episode in lines_of(path / "episodes.jsonl"):
+            setup = manager.setup(manager.instance(episode["instance"]))
+            jitter = {name: Jitter(**values) for name, values in episode["jitter"].items()}
+            world.reset(jittered(setup, jitter), control_rate=collection.rate, cameras={})
+            executed = np.load(path / episode["folder"] / "executed.npy").astype(np.float32)
+            monitor = TaskMonitor(suite.task(episode["task"]))
+            for tick in world.execute(JointPositions(executed.astype(np.float64))):
+                monitor.update(tick.state)
+            assert monitor.succeeded, episode["episode"]
+
+
+def test_a_damaged_note_is_written_again(catalog: Catalog, small: Collection, collected: Collected) -> None:
+    path, wanted = collected(episodes=1)
+    note = Place(path).written(0)
+    before = note.read_bytes()
+    note.write_text("[" * 50)
+    collect(catalog, wanted, path, SERIAL)
+    assert note.read_bytes() == before
 
 
 def test_failures_are_left_out_and_counted(
@@ -253,3 +287,35 @@ def test_a_full_disk_ends_it_so_that_it_can_go_on(
     monkeypatch.undo()
     collect(catalog, replace(small, episodes=1), tmp_path / "demos", SERIAL)
     assert (tmp_path / "demos/dataset.json").exists()
+
+
+def test_the_commands_say_where_their_files_are(
+    small: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow")
+    demos, recipe = str(tmp_path / "demos"), str(tmp_path / "recipe")
+    words = ["collect", small.suite, "--episodes", "1", "--size", "8", "--pictures", "png", "--executor", "serial"]
+    assert main([*words, "-o", demos]) == 0
+    assert capsys.readouterr().out == f"data set: {demos}\n"
+    assert main(["openpi-recipe", demos, "-o", recipe]) == 0
+    assert capsys.readouterr().out.startswith(f"recipe: {recipe} (configuration pi0_droid_demos_position;")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--size", "12x"], "--size '12x': give one number of pixels, or HEIGHTxWIDTH"),
+        (["--size", "1x2x3"], "give one number of pixels"),
+        (["--agent", "exprt"], "Did you mean 'expert'"),
+        (["--option", "noise"], "--option 'noise': give KEY=VALUE"),
+        (["--option", "noise=1"], "noise"),
+        (["--agent", "servo", "--option", "noise=-1"], "noise"),
+    ],
+)
+def test_wrong_use_is_said_in_one_line(
+    small: Collection, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], message: str
+) -> None:
+    assert main(["collect", small.suite, "-o", str(tmp_path / "demos"), "--format", "raw", *words]) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1

@@ -14,7 +14,7 @@ from rbench.collecting.writing import write_dataset
 from rbench.errors import UsageError, did_you_mean
 from rbench.plugins.catalog import Catalog
 from rbench.results.run_directory import RunDirectory
-from rbench.running.executors import Execution
+from rbench.running.executors import Execution, usable_cores
 from rbench.running.run import PreparedRun, execute
 from rbench.simulation.profiles import render_profile
 from rbench.suites.loading import load_suite
@@ -45,8 +45,13 @@ def collect(
     format_named(wanted).check()
     place = take_place(path, wanted)
     gathered = gather(catalog, wanted, place, execution, accept_changes, run_it)
-    write_dataset(wanted, place, gathered, execution.at_once, on_written)
+    write_dataset(wanted, place, gathered, _drawing_processes(execution), on_written)
     return gathered
+
+
+def _drawing_processes(execution: Execution) -> int:
+    """Processes of this machine that draw pictures, also when episodes run elsewhere."""
+    return 1 if execution.executor == "serial" else execution.workers or usable_cores()
 
 
 def _check(suite: Suite, wanted: Collection) -> None:

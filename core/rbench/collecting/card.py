@@ -9,6 +9,9 @@ from rbench.collecting.formats.form import Written
 from rbench.collecting.gathering import Gathered
 from rbench.values import content_hash
 
+#: What a hub wants to know of a LeRobot data set.
+_HUB = ["tags: [LeRobot]", "configs:", "- config_name: default", "  data_files: data/*/*.parquet"]
+
 
 def write_card(collection: Collection, place: Place, gathered: Gathered, written: Sequence[Written]) -> None:
     """Write README.md. Its licence is left to whoever publishes the data."""
@@ -22,7 +25,7 @@ def write_card(collection: Collection, place: Place, gathered: Gathered, written
     lines = [
         "---",
         "task_categories: [robotics]",
-        *(["tags: [LeRobot]"] if collection.form.startswith("lerobot") else []),
+        *(_HUB if collection.form.startswith("lerobot") else []),
         "---",
         "",
         f"# Demonstrations for {collection.suite}",

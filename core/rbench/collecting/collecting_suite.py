@@ -37,7 +37,7 @@ def write_collecting_suite(
     """
     file, folder = _file_of(catalog, suite)
     data = dict(Document.read(file, suite.source).data)
-    for unused in ("interactions", "presets", "metrics"):
+    for unused in ("interactions", "presets", "metrics", "validation"):
         data.pop(unused, None)
     data["name"] = f"{suite.name}-demonstrations"
     data["contexts"] = {"scheme": "product"}

@@ -102,7 +102,10 @@ def take_place(path: Path, wanted: Collection) -> Place:
         raise UsageError(f"{path} is not empty and holds no collection; choose another folder with -o")
     for leftover in path.glob("**/.*.part") if path.exists() else ():  # of a process that was killed
         leftover.unlink(missing_ok=True)
-    write_json(file, to_plain(wanted))
+    try:
+        write_json(file, to_plain(wanted))
+    except StoppedEarly as problem:
+        raise StartError(str(problem)) from problem
     return place
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import multiprocessing
+import os
+import signal
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -127,7 +130,17 @@ _writer: DatasetWriter | None = None
 def _begin(collection: dict[str, Any], path: str) -> None:
     """Prepare a worker process: one writer for all that it will write."""
     global _writer
+    # Ctrl-C is the parent's to handle; when that is gone, nobody waits for what this process would write.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     _writer = DatasetWriter(from_plain(Collection, collection), Place(Path(path)))
+
+
+def _end_with_parent() -> None:
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _write_one(slot: Slot) -> int:
@@ -140,7 +153,10 @@ def _is_written(place: Place, slot: Slot) -> bool:
     file = place.written(slot.index)
     if not file.exists():
         return False
-    found = _read(file)
+    try:
+        found = _read(file)
+    except (ValueError, RecursionError):  # damaged: written again
+        return False
     return (found.episode, found.start, found.length) == (slot.episode, slot.start, slot.length)
 
 
