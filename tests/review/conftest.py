@@ -7,7 +7,6 @@ import hashlib
 import http.client
 import importlib.util
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -92,10 +91,11 @@ class Server:
     """`rbench review` in a process of its own.
 
     Attributes:
-        address: what it printed. host, port, path: its parts; the path is `/TOKEN/`.
+        directory: of the validation. address: what it printed. host, port, path: its parts; the path is `/TOKEN/`.
     """
 
     def __init__(self, directory: Path, *arguments: str) -> None:
+        self.directory = directory
         self.process = subprocess.Popen(
             [sys.executable, "-m", "rbench", "review", str(directory), *arguments],
             stdout=subprocess.PIPE,
@@ -162,6 +162,17 @@ def _end(process: subprocess.Popen[str]) -> None:
     process.communicate(timeout=60)
 
 
+@pytest.fixture(scope="session")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """One server for tests that ask and change nothing."""
+    pytest.importorskip("starlette", reason="the page needs the extra rbench[review]")
+    pytest.importorskip("uvicorn", reason="the page needs the extra rbench[review]")
+    path = write_validation(tmp_path_factory.mktemp("running") / "validation")
+    server = Server(path)
+    yield server
+    _end(server.process)
+
+
 @pytest.fixture
 def decide() -> Callable[..., None]:
     """Appends decisions to a validation as a server would: reviewer, answers by the number of the picture."""
@@ -184,7 +195,7 @@ def hostile() -> str:
     return HOSTILE
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """A headless Chromium; skips where there is none."""
     spec = importlib.util.spec_from_file_location("headless_chromium", ROOT / "benchmarks" / "headless_chromium.py")
@@ -197,9 +208,3 @@ def browser() -> Iterator[Any]:
         pytest.skip("no Chromium here: apt-get install chromium")
     with module.Chromium(program) as chromium:
         yield chromium
-
-
-@pytest.fixture(autouse=True)
-def _one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("PYTHONUNBUFFERED", "1")
-    assert os.environ["PYTHONUNBUFFERED"] == "1"

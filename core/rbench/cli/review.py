@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import secrets
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +44,8 @@ def command(
     """
     if as_json and not summary:
         raise UsageError("--json is for the summary; give --summary too")
+    if math.isnan(second):
+        raise UsageError("--second nan: not a share; give a number from 0 to 1")
     name = None if reviewer is None else reviewer_name(reviewer)
     validation = ValidationDirectory.open(directory)
     questions = Questions(validation, second)
@@ -73,17 +77,13 @@ def _serve(questions: Questions, ledger: Ledger, reviewer: str | None, host: str
             f"cannot listen at {host}, {what}: {problem.strerror or problem}; choose another with --host or --port"
         ) from problem
     token, desk = secrets.token_urlsafe(24), Desk(questions, ledger)
+    app = application(desk, token, host, reviewer)
     shown = f"[{host}]" if ":" in host else host
-    print_text(f"http://{shown}:{listening.getsockname()[1]}/{token}/")
-    print_note(f"{len(questions.items)} picture(s) of {questions.suite}; open the address above, end with Ctrl-C")
-    if questions.gone:
-        print_note(f"{len(questions.gone)} of them cannot be shown: their files are gone; validate the suite again")
-    if not is_loopback(host):
-        print_note(
-            f"{host} can be reached from other machines: whoever sees the address, or the traffic, can read it all"
-        )
     try:
-        serve(application(desk, token, host, reviewer), listening)
+        print_text(f"http://{shown}:{listening.getsockname()[1]}/{token}/")
+        sys.stdout.flush()
+        _explain(questions, is_loopback(host), host)
+        serve(app, listening)
     except KeyboardInterrupt as stop:
         found = desk.summary()
         print_note(
@@ -92,6 +92,14 @@ def _serve(questions: Questions, ledger: Ledger, reviewer: str | None, host: str
         )
         if type(stop) is not KeyboardInterrupt:  # SIGTERM and SIGHUP have exit codes of their own
             raise
+
+
+def _explain(questions: Questions, is_private: bool, host: str) -> None:
+    print_note(f"{len(questions.items)} picture(s) of {questions.suite}; open the address above, end with Ctrl-C")
+    if questions.gone:
+        print_note(f"{len(questions.gone)} of them cannot be shown: their files are gone; validate the suite again")
+    if not is_private:
+        print_note(f"{host}: other machines reach this address, and whoever sees it or the traffic can read and answer")
 
 
 def _print(found: dict[str, Any], as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 import socket
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
@@ -60,7 +61,7 @@ def application(desk: Desk, token: str, host: str, reviewer: str | None) -> Appl
     endpoints = _Endpoints(desk, reviewer)
     routes = [
         *(Route(f"/{token}/{name}", _static(*place)) for name, place in _PAGE.items()),
-        Route(f"/{token}/image/{{number:int}}", endpoints.image),
+        Route(f"/{token}/image/{{number}}", endpoints.image),
         Route(f"/{token}/api/start", _told(endpoints.start)),
         Route(f"/{token}/api/work", _told(endpoints.work)),
         Route(f"/{token}/api/summary", _told(endpoints.summary)),
@@ -110,7 +111,8 @@ class _Endpoints:
         self._reviewer = reviewer
 
     async def image(self, request: Request) -> Response:
-        number, paths = request.path_params["number"], self._desk.questions.paths
+        text, paths = request.path_params["number"], self._desk.questions.paths
+        number = int(text) if re.fullmatch(r"[0-9]{1,9}", text) else len(paths)
         if number >= len(paths) or not await run_in_threadpool(paths[number].is_file):
             raise HTTPException(404)
         kept = {"cache-control": "private, max-age=86400, immutable"}  # the address is of this server alone

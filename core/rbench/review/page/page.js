@@ -93,7 +93,7 @@
     if (view === "rule") {
       $("statements").replaceChildren(...item.statements.flatMap(({ who, said }) =>
         [make("dt", "", make("bdi", who)), make("dd", "", make("bdi", said))]),
-      make("dt", "Why here"), make("dd", item.why.map((reason) => WHY[reason]).join("; ")));
+      make("dt", "shown because"), make("dd", item.why.map((reason) => WHY[reason]).join("; ")));
       text("origin", `${item.instance} (${item.camera})`);
     }
     show("desk");
@@ -178,8 +178,8 @@
     const facts = [
       ["Pictures", found.pictures], ["Read", found.read], ["Read twice", `${found.read_twice} (${found.to_read_twice} wanted)`],
       ["Yes / no / unsure", Object.values(found.answers).join(" / ")],
-      ["Pass rate", `${percent(found.pass_rate)} (needed: ${percent(found.rule)})`],
-      ["To adjudicate", found.to_adjudicate], ["Outdated answers", found.outdated_decisions],
+      ["Pass rate", `${percent(found.pass_rate)} of those with an answer (needed: ${percent(found.rule)})`],
+      ["Open (readers differ or are unsure)", found.open], ["To adjudicate", found.to_adjudicate], ["Outdated answers", found.outdated_decisions],
     ];
     const list = make("dl", "", ...facts.flatMap(([name, value]) => [make("dt", name), make("dd", String(value))]));
     list.className = "facts";
@@ -207,6 +207,7 @@
     items = [];
     $("who").hidden = $("foot").hidden = $("views").hidden = true;
     show("ask");
+    $("name").value = "";
     $("name").focus();
   }
 
