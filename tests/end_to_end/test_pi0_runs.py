@@ -170,7 +170,7 @@ def test_the_gripper_opens_and_closes(policy: Any, played: Any) -> None:
 def test_the_policy_sees_upright_rgb_pictures(policy: Any, played: Any) -> None:
     server = policy(holding)
     red: Color = (230, 10, 10)
-    world = played(server, "joint_position", 1, scenario("red", 0.5, 0.0, 0.0, color=red))
+    world = played(server, "joint_position", 1, scenario("red", 0.5, 0.0, 0.0, color=red), height=240, width=320)
     for camera, key in (("left_top", "exterior_image_1_left"), ("wrist", "wrist_image_left")):
         picture = server.asked[0][f"observation/{key}"].astype(int)
         assert not picture[:28].any()

@@ -27,7 +27,8 @@ class Options(ServerOptions):
         open_loop: rows of each answer that are executed before the policy is asked again.
         exterior: the camera whose picture is the policy's exterior image; also the primary one.
         wrist: the camera whose picture is its wrist image.
-        height, width: of both pictures in pixels, before they are letterboxed.
+        height, width: of both pictures in pixels, before they are letterboxed. Square ones are what the fine-tuning recipe
+            trains with; DROID's own are 180 x 320.
         image_size: side of the square that pictures are letterboxed to; 0: they are sent as they are.
     """
 
@@ -38,6 +39,6 @@ class Options(ServerOptions):
     open_loop: int = Field(default=8, ge=1, le=1000)
     exterior: str = "left_top"
     wrist: str = "wrist"
-    height: int = Field(default=240, ge=16, le=2048)
-    width: int = Field(default=320, ge=16, le=2048)
+    height: int = Field(default=224, ge=16, le=2048)
+    width: int = Field(default=224, ge=16, le=2048)
     image_size: int = Field(default=224, ge=0, le=2048)
