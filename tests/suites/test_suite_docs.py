@@ -23,6 +23,7 @@ TABLES = {
     "## `[[interactions]]`": schema.InteractionTable,
     "## `[protocol]`": schema.ProtocolTable,
     "## `[presets.NAME]`": schema.PresetTable,
+    "## `[validation]`": schema.ValidationTable,
 }
 
 
@@ -31,7 +32,8 @@ def test_every_key_of_a_table_has_its_line(heading: str) -> None:
     section = PAGE.split(f"\n{heading}\n")[1].split("\n## ")[0]
     told = {line.split("`")[1] for line in section.splitlines() if line.startswith("| `")}
     keys = {field.alias or name for name, field in TABLES[heading].model_fields.items()}
-    elsewhere = {"tasks", "factors", "contexts", "interactions", "protocol", "presets"} if "Top" in heading else set()
+    own = {"tasks", "factors", "contexts", "interactions", "protocol", "presets", "validation"}
+    elsewhere = own if "Top" in heading else set()
     assert keys - elsewhere <= told
 
 

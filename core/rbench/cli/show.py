@@ -9,6 +9,7 @@ import click
 
 from rbench.cli.output import print_json, print_rich
 from rbench.plugins.catalog import build_catalog
+from rbench.values import to_plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,6 +45,7 @@ def _summary(suite: Suite, dimensions: Sequence[Dimension]) -> dict[str, Any]:
     return {
         "suite": suite.name,
         "hash": suite.hash,
+        "validated": to_plain(suite.validated),
         "source": suite.source,
         "tasks": [task.name for task in suite.tasks],
         "dimensions": {
@@ -79,6 +81,8 @@ def _overview(suite: Suite, dimensions: Sequence[Dimension]) -> list[RenderableT
     from rich.table import Table
     from rich.text import Text
 
+    from rbench.suites.accepted import validation_line
+
     summary = _summary(suite, dimensions)
     head = Text.assemble(
         (suite.name, "bold"), f"  {summary['instances']:,} instances, {summary['episodes']:,} episodes"
@@ -98,6 +102,7 @@ def _overview(suite: Suite, dimensions: Sequence[Dimension]) -> list[RenderableT
     facts.add_row("presets", ", ".join(suite.presets) or "none")
     facts.add_row("source", suite.source)
     facts.add_row("hash", suite.hash)
+    facts.add_row("validation", validation_line(to_plain(suite.validated)))
     table = Table("dimension", "baseline", "levels", "", "contexts", "repeats", "instances", "episodes")
     for dimension in dimensions:
         table.add_row(

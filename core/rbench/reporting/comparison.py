@@ -51,6 +51,7 @@ def compare_runs(first: RunDirectory, second: RunDirectory, catalog: Catalog, ma
             "runs": [_identity(first), _identity(second)],
             "suite": first.manifest.suite.name,
             "suite_hash": first.manifest.suite.hash,
+            "validated": first.manifest.validated,
             "render": first.manifest.render,
             "seed": first.manifest.seed,
             "seeds": design.seeds,

@@ -11,6 +11,7 @@ from rich.text import Text
 from rbench.reporting.layout import Column, Row, Wrapped, fitted, shown
 from rbench.reporting.numbers import count, estimate, estimate_interval, interval, p_value, percent
 from rbench.reporting.run_labels import run_labels
+from rbench.suites.accepted import validation_line
 
 
 def comparison_table(comparison: Mapping[str, Any]) -> RenderableType:
@@ -102,6 +103,7 @@ def _heading(comparison: Mapping[str, Any]) -> Iterable[Text]:
         f"render profile {comparison['render']}, seed {comparison['seed']} ({comparison['seeds']} seeds),"
         f" margin {percent(comparison['margin'])}"
     )
+    yield Text(validation_line(comparison.get("validated")))
     episodes = comparison["episodes"]
     left_out = [
         f"{episodes[place] - episodes['common']} of {place}" for place in ("first", "second")

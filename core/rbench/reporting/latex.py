@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from rbench.reporting.paper_tables import PaperTable, paper_tables
 from rbench.reporting.printable import printable
 from rbench.reporting.run_report import RunReport
+from rbench.suites.accepted import validation_line
 
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -96,7 +97,8 @@ def _notes(report: RunReport) -> list[str]:
     counts = summary["counts"]
     notes = [
         f"{name}: n = {counts['done']} of {counts['planned']},"
-        f" render profile {summary['render']}, seed {summary['seed']}"
+        f" render profile {summary['render']}, seed {summary['seed']}",
+        f"{name}: {validation_line(summary.get('validated'))}",
     ]
     if counts["missing"]:
         notes.append(f"{name}: NOT FINISHED, {counts['missing']} episodes are missing")

@@ -94,6 +94,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
             "vision_usage": usage,
             "suite": manifest.suite.name,
             "suite_hash": manifest.suite.hash,
+            "validated": manifest.validated,
             "render": manifest.render,
             "seed": manifest.seed,
             "seeds": manifest.design.seeds,

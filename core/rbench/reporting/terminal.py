@@ -24,6 +24,7 @@ from rbench.reporting.numbers import (
 from rbench.reporting.questions_asked import questions_asked
 from rbench.reporting.run_labels import run_labels
 from rbench.reporting.stage_table import COLUMNS, heading_of, rows_of
+from rbench.suites.accepted import validation_line
 
 
 def report_table(summaries: Sequence[Mapping[str, Any]]) -> RenderableType:
@@ -164,6 +165,8 @@ def _heading(summary: Mapping[str, Any], label: str) -> Iterable[Text]:
         f"render profile {summary['render']}, seed {summary['seed']} ({summary['seeds']} seeds),"
         f" convention {summary['convention']}"
     )
+    validated = summary.get("validated")
+    yield Text(validation_line(validated), style="" if validated else "yellow")
     if summary.get("shard"):
         yield Text(summary["shard"], style="bold yellow")
     yield Text(f"run {summary['run']}", no_wrap=True, overflow="ignore")

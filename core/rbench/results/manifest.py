@@ -135,6 +135,7 @@ class Manifest:
         limits: of its workers (`rbench.running.limits`).
         sessions: in order; more than one when the run was resumed.
         merged: the runs that this one was put together from.
+        validated: the accepted validation of the suite (`rbench.suites.accepted`), or None when it had none.
     """
 
     created: str
@@ -158,6 +159,7 @@ class Manifest:
     limits: Mapping[str, Any] = field(default_factory=dict)
     sessions: tuple[Session, ...] = ()
     merged: tuple[MergedRun, ...] = ()
+    validated: Mapping[str, Any] | None = None
     state: State = "running"
     schema: int = SCHEMA
 

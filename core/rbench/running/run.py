@@ -160,6 +160,7 @@ def _manifest(
         selection=to_plain(description.selection),
         metrics=suite.metrics,
         unseen=tuple(unseen),
+        validated=None if suite.validated is None else to_plain(suite.validated),
     )
 
 

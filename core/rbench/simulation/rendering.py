@@ -6,7 +6,7 @@ import atexit
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
@@ -20,6 +20,8 @@ from rbench.simulation.profiles import RenderProfile
 
 _Number = TypeVar("_Number", np.uint8, np.float32, np.int32)
 _FONT_SCALE = mujoco.mjtFontScale.mjFONTSCALE_50.value
+#: A group of geoms that MuJoCo does not show unless it is told to.
+_HIDDEN_GROUP = 5
 _ALL_CATEGORIES = mujoco.mjtCatBit.mjCAT_ALL.value
 
 
@@ -49,16 +51,29 @@ class Renderer:
             mujoco.mjr_readPixels(pixels, None, area, canvas.context)
         return _upright(pixels)
 
-    def depth(self, data: mujoco.MjData, camera: str, height: int, width: int) -> npt.NDArray[np.float32]:
-        """Distance (m) along the optical axis (height, width), infinite where nothing was drawn."""
-        with self._drawn(data, camera, height, width, by_geom=True) as (canvas, area):
+    def depth(
+        self, data: mujoco.MjData, camera: str, height: int, width: int, *, both_sides: bool = False
+    ) -> npt.NDArray[np.float32]:
+        """Distance (m) along the optical axis (height, width), infinite where nothing was drawn.
+
+        Args:
+            both_sides: surfaces count also from behind, where pictures show through them: what a camera inside of
+                something is inside of.
+        """
+        with self._drawn(data, camera, height, width, by_geom=True, both_sides=both_sides) as (canvas, area):
             buffer = np.empty((height, width), dtype=np.float32)
             mujoco.mjr_readPixels(None, buffer, area, canvas.context)
         return _upright(_metres(buffer, self._model))
 
-    def segmentation(self, data: mujoco.MjData, camera: str, height: int, width: int) -> npt.NDArray[np.int32]:
-        """The id of the geom that each pixel shows (height, width), -1 where there is none."""
-        with self._drawn(data, camera, height, width, by_geom=True) as (canvas, area):
+    def segmentation(
+        self, data: mujoco.MjData, camera: str, height: int, width: int, only: Collection[int] | None = None
+    ) -> npt.NDArray[np.int32]:
+        """The id of the geom that each pixel shows (height, width), -1 where there is none.
+
+        Args:
+            only: ids of the geoms that are drawn, as if nothing else were there; None: all.
+        """
+        with self._left_alone(only), self._drawn(data, camera, height, width, by_geom=True) as (canvas, area):
             pixels = np.empty((height, width, 3), dtype=np.uint8)
             mujoco.mjr_readPixels(pixels, None, area, canvas.context)
             geom_of_code = canvas.geom_of_code()
@@ -79,8 +94,28 @@ class Renderer:
         self._closed = True
 
     @contextmanager
+    def _left_alone(self, only: Collection[int] | None) -> Iterator[None]:
+        """Within it, no geom but these is shown."""
+        if only is None:
+            yield
+            return
+        groups = self._model.geom_group.copy()
+        try:
+            self._model.geom_group[:] = _HIDDEN_GROUP
+            self._model.geom_group[list(only)] = groups[list(only)]
+            yield
+        finally:
+            self._model.geom_group[:] = groups
+
+    @contextmanager
     def _drawn(
-        self, data: mujoco.MjData, camera: str, height: int, width: int, by_geom: bool = False
+        self,
+        data: mujoco.MjData,
+        camera: str,
+        height: int,
+        width: int,
+        by_geom: bool = False,
+        both_sides: bool = False,
     ) -> Iterator[tuple[_Canvas, mujoco.MjrRect]]:
         number = self._camera_id(camera)
         limit = self._profile.max_size
@@ -90,7 +125,7 @@ class Renderer:
                 f" ask for 1 to {limit} pixels in height and width"
             )
         canvas = self._current_canvas(height, width)
-        canvas.look(data, number, by_geom)
+        canvas.look(data, number, by_geom, both_sides)
         area = mujoco.MjrRect(0, 0, width, height)
         mujoco.mjr_render(area, canvas.scene, canvas.context)
         yield canvas, area
@@ -152,12 +187,13 @@ class _Canvas:
         if (tall, wide) != (self.context.offHeight, self.context.offWidth):
             mujoco.mjr_resizeOffscreen(wide, tall, self.context)
 
-    def look(self, data: mujoco.MjData, camera: int, by_geom: bool) -> None:
+    def look(self, data: mujoco.MjData, camera: int, by_geom: bool, both_sides: bool) -> None:
         """Fill the scene for a camera; `by_geom` paints every geom with its number instead of its colour."""
         self._camera.fixedcamid = camera
         flags = self.scene.flags
         flags[mujoco.mjtRndFlag.mjRND_SHADOW] = self._shadows
         flags[mujoco.mjtRndFlag.mjRND_SEGMENT] = flags[mujoco.mjtRndFlag.mjRND_IDCOLOR] = by_geom
+        flags[mujoco.mjtRndFlag.mjRND_CULL_FACE] = not both_sides
         mujoco.mjv_updateScene(self._model, data, self._option, None, self._camera, _ALL_CATEGORIES, self.scene)
 
     def geom_of_code(self) -> npt.NDArray[np.int32]:

@@ -37,10 +37,21 @@ class Stage:
         draw = renderer.rgb if channel == "rgb" else renderer.depth
         return draw(self.data, camera, height, width)
 
-    def masks(self, camera: str, height: int, width: int) -> dict[str, npt.NDArray[np.bool_]]:
-        """Visible pixels of every entity; all False where nothing of it is seen."""
-        geoms = self._ready_renderer().segmentation(self.data, camera, height, width)
+    def nearness(self, camera: str, height: int, width: int) -> npt.NDArray[np.float32]:
+        """Distance (m) along the optical axis to the nearest surface, seen from whichever side."""
+        return self._ready_renderer().depth(self.data, camera, height, width, both_sides=True)
+
+    def masks(
+        self, camera: str, height: int, width: int, alone: str | None = None
+    ) -> dict[str, npt.NDArray[np.bool_]]:
+        """Visible pixels of every entity; all False where nothing of it is seen.
+
+        Args:
+            alone: the only entity that is drawn, so that nothing hides it.
+        """
         names = self.compiled.entity_of_geom
+        only = None if alone is None else [geom for geom, name in enumerate(names) if name == alone]
+        geoms = self._ready_renderer().segmentation(self.data, camera, height, width, only)
         masks = {name: np.zeros(geoms.shape, dtype=np.bool_) for name in names}
         for geom in np.unique(geoms[geoms >= 0]):
             masks[names[geom]] |= geoms == geom

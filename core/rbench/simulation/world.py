@@ -146,10 +146,21 @@ class MujocoWorld:
         stage = self._present_stage()
         return read_scene(stage.compiled, stage.data, self.setup.scene)
 
-    def masks(self, camera: str, height: int, width: int) -> dict[str, npt.NDArray[np.bool_]]:
-        masks = self._present_stage().masks(camera, height, width)
+    def masks(
+        self, camera: str, height: int, width: int, alone: str | None = None
+    ) -> dict[str, npt.NDArray[np.bool_]]:
+        """As in `World`; with `alone`, of that entity as if nothing else were there (inside the picture)."""
+        masks = self._present_stage().masks(camera, height, width, alone)
         self._gl = self._stage.gl_info()
         return masks
+
+    def depth(self, camera: str, height: int, width: int) -> npt.NDArray[np.float32]:
+        """Distance (m) along the optical axis (height, width), infinite where nothing was drawn."""
+        return self._present_stage().draw("depth", camera, height, width)
+
+    def nearness(self, camera: str, height: int, width: int) -> npt.NDArray[np.float32]:
+        """The same, but of surfaces seen from behind too: what a camera inside of something is inside of."""
+        return self._present_stage().nearness(camera, height, width)
 
     def render(self, camera: str, height: int, width: int) -> npt.NDArray[np.uint8]:
         image = self._present_stage().draw("rgb", camera, height, width)

@@ -9,8 +9,10 @@ from pathlib import Path
 
 from rbench.errors import UsageError, did_you_mean
 from rbench.scene import SceneDescription
+from rbench.suites.accepted import read_accepted
 from rbench.suites.conditions import read_conditions, read_subtasks
 from rbench.suites.document import Document
+from rbench.suites.fairness import FairnessRules
 from rbench.suites.key_lines import KeyPath
 from rbench.suites.scene_files import load_scene
 from rbench.suites.schema import SuiteTable
@@ -27,12 +29,14 @@ def build_suite(
     *,
     source: str,
     folder: Traversable | Path,
+    file: str,
 ) -> Suite:
     """The suite of a checked table.
 
     Args:
         factors: the suite's factors by name, in its order.
         folder: where scene files of relative paths are looked for.
+        file: name of the suite's own file there, beside which its accepted validation stands.
 
     Raises:
         SuiteError: something that is named does not exist; the message has file, line and key.
@@ -66,8 +70,10 @@ def build_suite(
             for name, preset in table.presets.items()
         },
         requires=tuple(table.requires),
+        validation=FairnessRules(**table.validation.model_dump()),
     )
-    return replace(suite, hash=suite_hash(suite))
+    found = suite_hash(suite)
+    return replace(suite, hash=found, validated=read_accepted(folder, file, found))
 
 
 def _metrics(document: Document, table: SuiteTable) -> tuple[str, ...]:

@@ -27,12 +27,16 @@ def load_suite(catalog: Catalog, name_or_path: str) -> Suite:
     """
     if name_or_path.endswith(".toml"):
         path = Path(name_or_path)
-        return _load(catalog, Document.read(path, name_or_path), source=str(path.resolve()), folder=path.parent)
+        return _load(
+            catalog, Document.read(path, name_or_path), source=str(path.resolve()), folder=path.parent, name=path.name
+        )
     entry = catalog.get("suite", name_or_path)
     file = entry.load()
     package, _, name = entry.contribution.target.partition(":")
     folder = files(package).joinpath(*PurePosixPath(name).parent.parts)
-    suite = _load(catalog, Document.read(file, str(file)), source=entry.qualified, folder=folder)
+    suite = _load(
+        catalog, Document.read(file, str(file)), source=entry.qualified, folder=folder, name=PurePosixPath(name).name
+    )
     if suite.name != entry.name:
         raise PluginError(
             f"suite {entry.qualified} calls itself {suite.name!r} in {file}. Its plugin and its file must agree."
@@ -40,7 +44,7 @@ def load_suite(catalog: Catalog, name_or_path: str) -> Suite:
     return suite
 
 
-def _load(catalog: Catalog, document: Document, *, source: str, folder: Traversable | Path) -> Suite:
+def _load(catalog: Catalog, document: Document, *, source: str, folder: Traversable | Path, name: str) -> Suite:
     check_schema_number(document)
     requires = document.data.get("requires")
     if isinstance(requires, list) and all(isinstance(item, str) for item in requires):
@@ -50,7 +54,8 @@ def _load(catalog: Catalog, document: Document, *, source: str, folder: Traversa
         except UsageError as problem:
             raise document.error(("requires",), str(problem)) from problem
     table = read_suite_table(document)
-    suite = build_suite(document, table, read_factors(document, table, catalog), source=source, folder=folder)
+    factors = read_factors(document, table, catalog)
+    suite = build_suite(document, table, factors, source=source, folder=folder, file=name)
     _check_setups(document, suite)
     return suite
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints
 from pydantic_core import PydanticCustomError
 
+from rbench.suites.fairness import FairnessRules
+
 #: The schema number that this rbench reads.
 SCHEMA = 1
 
@@ -91,6 +93,28 @@ class PresetTable(Table):
     grid: bool = True
 
 
+Share = Annotated[float, Field(ge=0, le=1)]
+Difference = Annotated[float, Field(ge=0, le=100)]
+
+
+class ValidationTable(Table):
+    """`[validation]`: `rbench.suites.fairness.FairnessRules`, which says what each key means."""
+
+    object_visible: Share = FairnessRules.object_visible
+    box_visible: Share = FairnessRules.box_visible
+    width: Annotated[float, Field(ge=0)] = FairnessRules.width
+    cut_off: bool = FairnessRules.cut_off
+    contrast: Difference = FairnessRules.contrast
+    low_contrast: Difference = FairnessRules.low_contrast
+    second_face: Share = FairnessRules.second_face
+    shading: Difference = FairnessRules.shading
+    lightness: Difference = FairnessRules.lightness
+    near: Annotated[float, Field(ge=0)] = FairnessRules.near
+    solvable: Share = FairnessRules.solvable
+    solvable_repeats: Count = FairnessRules.solvable_repeats
+    pass_rate: Share = FairnessRules.pass_rate
+
+
 class SuiteTable(Table):
     """The whole file."""
 
@@ -108,3 +132,4 @@ class SuiteTable(Table):
     interactions: list[InteractionTable] = []
     protocol: ProtocolTable = ProtocolTable()
     presets: dict[Name, PresetTable] = {}
+    validation: ValidationTable = ValidationTable()

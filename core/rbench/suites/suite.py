@@ -11,6 +11,8 @@ from rbench.design import Context, Dimension, Level
 from rbench.errors import UsageError, did_you_mean
 from rbench.interfaces.factor import Factor
 from rbench.scene import SceneDescription
+from rbench.suites.accepted import Accepted
+from rbench.suites.fairness import FairnessRules
 from rbench.tasks.task import Task
 
 #: The context in which every context factor has its baseline. A dimension can name it even when the
@@ -99,6 +101,8 @@ class Suite:
         factors: in suite order.
         contexts: those of the scheme; `context()` knows `base` in any case.
         dimensions: single factors in suite order, then grids.
+        validation: when its pictures count as fair.
+        validated: what says that they are; None when nothing does of this version of the suite.
     """
 
     name: str
@@ -117,6 +121,8 @@ class Suite:
     protocol: Protocol
     presets: Mapping[str, Preset]
     requires: tuple[str, ...] = ()
+    validation: FairnessRules = field(default_factory=FairnessRules)
+    validated: Accepted | None = None
 
     def task(self, name: str) -> Task:
         """The task of that name. Raises UsageError with near names."""

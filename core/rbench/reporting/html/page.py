@@ -31,6 +31,7 @@ from rbench.reporting.run_labels import wrapper_pairs
 from rbench.reporting.run_report import RunReport
 from rbench.reporting.tallies import chosen_failures
 from rbench.running.filming import video_name
+from rbench.suites.accepted import validation_line
 
 #: Pictures of failures in a report, shared out among its runs.
 GALLERY = 24
@@ -115,6 +116,7 @@ def report_page(
         numbers=MarkedNumbers(data),
         tables=shown,
         selection_text=_selection_text,
+        validation_line=validation_line,
         data=script_data(data),
         episodes=script_data(episode_list(reports)),
         style=Markup(style),
