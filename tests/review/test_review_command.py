@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import signal
 import socket
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +17,7 @@ from typing import Any
 import pytest
 
 from rbench.cli import main
+from rbench.validation.directory import ValidationDirectory
 
 Printed = pytest.CaptureFixture[str]
 
@@ -42,6 +47,37 @@ def test_ctrl_c_is_a_clean_end_that_says_how_far_people_are(
     assert "3 decision(s) so far: 3 of 4 picture(s) read" in said
     assert "Traceback" not in said
     assert server.path.strip("/") not in said
+
+
+def test_a_kill_while_two_servers_write_loses_no_answer_that_was_confirmed(
+    validation: Callable[..., Path], serve: Callable[..., Any]
+) -> None:
+    path = validation(pictures=60)
+    confirmed: list[tuple[str, str]] = []
+    servers = {name: serve(path, "--second", "1") for name in ("ann", "ben")}
+
+    def read(name: str) -> None:
+        server = servers[name]
+        with contextlib.suppress(OSError, http.client.HTTPException):  # killed
+            work = server.ask(f"api/work?view=read&reviewer={name}").data
+            while work["items"]:
+                item = work["items"][0]
+                answer = {"number": item["number"], "image_hash": item["image_hash"], "answer": "yes"}
+                work = server.ask("api/decide", answer | {"reviewer": name, "view": "read"}).data
+                confirmed.append((name, item["image_hash"]))
+
+    readers = [threading.Thread(target=read, args=(name,)) for name in servers]
+    for reader in readers:
+        reader.start()
+    while len(confirmed) < 40:
+        time.sleep(0.001)
+    servers["ann"].process.kill()
+    for reader in readers:
+        reader.join(timeout=120)
+    kept = {(d.reviewer, d.image_hash) for d in ValidationDirectory.open(path).decisions()}
+    assert kept >= set(confirmed)
+    assert len(kept) <= len(confirmed) + 1, "at most the one that was under way"
+    assert sum(name == "ben" for name, _ in kept) == 60
 
 
 def test_sigterm_ends_it_with_its_own_code(validation: Callable[..., Path], serve: Callable[..., Any]) -> None:

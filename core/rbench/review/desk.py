@@ -35,6 +35,7 @@ class Desk:
         self._ledger = ledger
         self._lock = threading.Lock()
         self._orders: dict[str, list[int]] = {}
+        self._known: tuple[int, Sequence[PeopleVerdict]] = (-1, ())
 
     def work(self, reviewer: str, view: View) -> dict[str, Any]:
         """What a reviewer sees next, and how far everybody is."""
@@ -84,9 +85,12 @@ class Desk:
             self._ledger.refresh()
             return summarise(self.questions, self._ledger.standing())
 
-    def _verdicts(self) -> list[PeopleVerdict]:
+    def _verdicts(self) -> Sequence[PeopleVerdict]:
         self._ledger.refresh()
-        return people_verdicts(self.questions.items, self._ledger.standing())
+        if self._known[0] != self._ledger.changes:
+            verdicts = people_verdicts(self.questions.items, self._ledger.standing())
+            self._known = self._ledger.changes, verdicts
+        return self._known[1]
 
     def _write(self, reviewer: str, verdict: PeopleVerdict, view: View, answer: Answer) -> None:
         if view == "rule":

@@ -20,9 +20,13 @@ class Ledger:
 
     A last line without an end is somebody's write that goes on, or was cut short; it counts once it has its end, and
     never when it is damaged. Not safe for several threads at once.
+
+    Attributes:
+        changes: grows with every line that was read; when it stayed the same, so did everything.
     """
 
     def __init__(self, folder: Path) -> None:
+        self.changes = 0
         self._folder = folder
         self._read: dict[Path, int] = {}
         self._standing: dict[_Key, Decision] = {}
@@ -48,6 +52,7 @@ class Ledger:
                 *files
             }:
                 self._read, self._standing = {}, {}  # somebody put other files in place of these
+                self.changes += 1
             for file in files:
                 for decision in self._new(file):
                     self._note(decision)
@@ -70,6 +75,7 @@ class Ledger:
 
     def _note(self, decision: Decision) -> None:
         key = (decision.reviewer, decision.instance, decision.camera, decision.reading)
+        self.changes += 1
         self._standing.pop(key, None)  # the last one said is the first to be taken back
         if decision.answer is not None:
             self._standing[key] = decision
