@@ -27,8 +27,8 @@ class Options(ServerOptions):
         open_loop: rows of each answer that are executed before the policy is asked again.
         exterior: the camera whose picture is the policy's exterior image; also the primary one.
         wrist: the camera whose picture is its wrist image.
-        height, width: of both pictures in pixels, before they are letterboxed. Square ones are what the fine-tuning recipe
-            trains with; DROID's own are 180 x 320.
+        height, width: of both pictures in pixels, before they are letterboxed. The fine-tuning recipe trains with square
+            ones; DROID's own are 180 x 320.
         image_size: side of the square that pictures are letterboxed to; 0: they are sent as they are.
     """
 

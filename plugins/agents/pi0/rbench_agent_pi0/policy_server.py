@@ -10,7 +10,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any, cast, get_args
 
 import numpy as np
 
@@ -100,9 +100,9 @@ def agreed_action_space(metadata: Mapping[str, Any], options: Options, address: 
     Raises:
         StartError: a contradiction, with both sides, or nobody says what the actions are.
     """
-    said = metadata.get("action_space")
+    said: Any = metadata.get("action_space")
     known = get_args(ActionSpace)
-    if said is not None and said not in known:
+    if said is not None and not (isinstance(said, str) and said in known):
         raise StartError(
             f"{address} gives actions of kind {str(said)[:60]!r}; agent 'pi0' executes {' and '.join(known)}."
             " Serve a policy that gives one of these"
@@ -111,7 +111,7 @@ def agreed_action_space(metadata: Mapping[str, Any], options: Options, address: 
         raise StartError(
             f"{address} gives {said} actions, and option action_space is {options.action_space}; leave the option out"
         )
-    space: ActionSpace | None = said or options.action_space
+    space: ActionSpace | None = options.action_space if said is None else cast(ActionSpace, said)
     if space is None:
         raise StartError(
             f"{address} does not say what its actions are. Say it: -o action_space=joint_velocity for pi0_droid,"
@@ -126,7 +126,7 @@ def agreed_action_space(metadata: Mapping[str, Any], options: Options, address: 
         ("n_external_cameras", 0, 1),
     ):
         value = metadata.get(name)
-        if isinstance(value, (int, float)) and not least <= value <= most:
+        if isinstance(value, (int, float, np.integer, np.floating)) and not least <= value <= most:
             needed = f"{least}" if least == most else f"{least} to {most}"
             raise StartError(f"{address} says {name} = {value}, and agent 'pi0' needs {needed}; make them agree")
     _check_resolution(metadata.get("image_resolution"), options, address)

@@ -107,6 +107,9 @@ def test_when_nobody_says_what_the_actions_are_none_is_executed(policy_server: M
     [
         ({"action_space": "cartesian_position"}, "cartesian_position.*joint_position and joint_velocity"),
         ({"action_space": ["joint_position"]}, "of kind"),
+        ({"action_space": np.zeros(3)}, "of kind"),
+        ({"action_space": ""}, "of kind"),
+        ({"action_dim": np.int64(7)}, "action_dim = 7"),
         ({"action_dim": 7}, "action_dim = 7, and agent 'pi0' needs 8"),
         ({"action_horizon": 5}, "action_horizon = 5, and agent 'pi0' needs 8 to"),
         ({"fps": 10}, "fps = 10, and agent 'pi0' needs 15"),

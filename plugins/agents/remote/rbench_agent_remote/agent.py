@@ -129,10 +129,10 @@ class Remote(Agent):
             raise InfrastructureError(
                 f"{link.address}: {link.said(str(reply)[:80])!r} is neither a result nor an error"
             )
-        text = link.said(error.get("text"))
-        if error.get("kind") == "infrastructure":
+        text, kind = link.said(error.get("text")), str(error.get("kind"))
+        if kind == "infrastructure":
             raise InfrastructureError(f"{link.address}: {text}")
-        raise StartError(text) if error.get("kind") == "start" else AgentError(text)
+        raise StartError(text) if kind == "start" else AgentError(text)
 
     def _given(self, wanted: Mapping[str, Any]) -> dict[str, Any]:
         """What the agent wants to see or know.
@@ -162,16 +162,16 @@ class Remote(Agent):
 
 def _checked(greeting: Mapping[str, Any], link: Link, at_once: int) -> AgentManifest:
     address = link.address
-    if greeting.get("protocol") != PROTOCOL:
+    if str(greeting.get("protocol")) != PROTOCOL:
         raise StartError(f"{address} serves no rbench agent; a policy server of openpi is for `--agent pi0`")
-    if greeting.get("version") != VERSION:
+    if str(greeting.get("version")) != str(VERSION):
         raise StartError(
             f"{address} speaks version {link.said(greeting.get('version'))} of the protocol, this rbench version"
             f" {VERSION}; install the same on both sides, or write its file again: `rbench serve-agent --write FILE`"
         )
     if isinstance(error := greeting.get("error"), dict):
         raise StartError(f"{address}: {link.said(error.get('text'))}")
-    if greeting.get("at_once") != at_once:
+    if str(greeting.get("at_once")) != str(at_once):
         raise StartError(
             f"{address} works on {link.said(greeting.get('at_once'))} call(s) at once and option at_once is {at_once};"
             " give both the same: with more than one, records may depend on the number of workers"

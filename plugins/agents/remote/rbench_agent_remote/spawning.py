@@ -23,7 +23,7 @@ from rbench.remote.link import Link, Unreachable
 from rbench_agent_remote.options import Options
 
 #: Seconds without a client after which a server that was started here ends.
-IDLE = 20.0
+IDLE = 60.0
 #: Seconds between looks at a server that is starting.
 PAUSE = 0.1
 

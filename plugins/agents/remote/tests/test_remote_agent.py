@@ -173,6 +173,10 @@ GREETING = {"protocol": "rbench-agent", "version": 1, "name": "x", "at_once": 1}
     ("greeting", "words"),
     [
         ({}, "serves no rbench agent; a policy server of openpi is for `--agent pi0`"),
+        ({**GREETING, "protocol": np.zeros(3)}, "serves no rbench agent"),
+        ({**GREETING, "at_once": np.zeros(3)}, "call.s. at once"),
+        ({**GREETING, "manifest": np.zeros(3)}, "the manifest of its agent"),
+        ({**GREETING, "manifest": {"actions": ["waypoints"], "primary": np.zeros(3)}}, "the manifest of its agent"),
         ({**GREETING, "version": 2}, "speaks version 2 of the protocol, this rbench version 1"),
         ({**GREETING}, "the manifest of its agent"),
         ({**GREETING, "manifest": {"actions": "all"}}, "the manifest of its agent"),
@@ -198,6 +202,7 @@ OK = {"result": None}
         {},
         {"result": None, "want": "image"},
         {"error": "no"},
+        {"want": np.zeros(3)},
         {"want": "image"},
         {"want": "image", "observation": 0, "camera": "wrist", "channel": "rgb"},
         {"want": "image", "observation": 0, "camera": "front", "channel": "__class__"},
