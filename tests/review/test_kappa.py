@@ -51,6 +51,12 @@ def test_one_answer_throughout_leaves_kappa_undefined() -> None:
     assert (found.agreement, found.kappa, found.interval) == (1.0, None, None)
 
 
+def test_a_reader_with_one_answer_throughout_leaves_no_interval() -> None:
+    found = agreement_of(pairs([[30, 4, 1], [0, 0, 0], [0, 0, 0]]))
+    assert found.kappa == pytest.approx(0)
+    assert found.interval is None
+
+
 def test_without_a_picture_nothing_is_known() -> None:
     found = agreement_of([])
     assert (found.pictures, found.agreement, found.kappa, found.interval) == (0, None, None, None)

@@ -122,7 +122,9 @@ class Desk:
     def _work(
         self, reviewer: str, view: View, verdicts: Sequence[PeopleVerdict], first: int | None = None
     ) -> dict[str, Any]:
-        mine = self._orders.setdefault(reviewer, self.questions.order(reviewer))
+        if reviewer not in self._orders:
+            self._orders[reviewer] = self.questions.order(reviewer)
+        mine = self._orders[reviewer]
         readable = [n for n in mine if self._is_to_read(n, reviewer, verdicts[n])]
         differing = [n for n in mine if self.questions.differences(n, verdicts[n])]
         chosen = readable if view == "read" else differing

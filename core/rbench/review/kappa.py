@@ -25,7 +25,8 @@ class Agreement:
         agreement: share of equal answers, 0..1; None without a picture.
         kappa: Cohen's kappa, at most 1; None when both gave one and the same answer throughout, for then chance
             alone agrees as well.
-        interval: 95 %, of kappa.
+        interval: 95 %, of kappa; None without kappa, and when one of them gave one answer throughout: then kappa is
+            0 by construction and says nothing of how far they agree.
     """
 
     counts: tuple[tuple[int, ...], ...]
@@ -47,13 +48,15 @@ def agreement_of(pairs: Iterable[tuple[Answer, Answer]]) -> Agreement:
     if not total:
         return Agreement(counts, None, None, None)
     share = [[count / total for count in row] for row in counts]
-    rows = [sum(row) for row in share]
-    columns = [sum(column) for column in zip(*share, strict=True)]
+    rows = [sum(row) / total for row in counts]
+    columns = [sum(column) / total for column in zip(*counts, strict=True)]
     observed = sum(share[i][i] for i in range(len(ANSWERS)))
     expected = sum(row * column for row, column in zip(rows, columns, strict=True))
     if expected > 1 - 1e-12:
         return Agreement(counts, observed, None, None)
     kappa = (observed - expected) / (1 - expected)
+    if max(rows) == 1 or max(columns) == 1:
+        return Agreement(counts, observed, kappa, None)
     return Agreement(counts, observed, kappa, _interval(share, rows, columns, kappa, expected, total))
 
 

@@ -37,6 +37,8 @@ def _pair(pair: Mapping[str, Any]) -> Iterator[str]:
     yield f"{first} (rows) and {second} (columns): {pair['pictures']} pictures, {_percent(pair['agreement'])} alike"
     if pair["kappa"] is None:
         yield "Cohen's kappa: undefined, both gave one and the same answer throughout"
+    elif pair["kappa_interval"] is None:
+        yield f"Cohen's kappa {pair['kappa']:.2f}, which says nothing: one of them gave one answer throughout"
     else:
         low, high = pair["kappa_interval"]
         yield f"Cohen's kappa {pair['kappa']:.2f} (95 %: {low:.2f} to {high:.2f})"

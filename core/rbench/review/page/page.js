@@ -160,7 +160,7 @@
     const [first, second] = pair.reviewers;
     const interval = pair.kappa_interval?.map((end) => end.toFixed(2)).join(" to ");
     const kappa = make("p", pair.kappa === null ? "Cohen's kappa: undefined (both gave one and the same answer throughout)"
-      : `Cohen's kappa ${pair.kappa.toFixed(2)} (95 %: ${interval})`);
+      : `Cohen's kappa ${pair.kappa.toFixed(2)} ${interval ? `(95 %: ${interval})` : "(says nothing: one of them gave one answer throughout)"}`);
     kappa.className = "kappa";
     return make("article", "", make("h2", "", make("bdi", first), " and ", make("bdi", second)), kappa,
       make("p", `${plural(pair.pictures, "picture")} read by both; the same answer on ${percent(pair.agreement)}.`),
