@@ -39,10 +39,8 @@ class Moka(Agent):
         if options.render == "matplotlib369":
             require_matplotlib()
         self._vision = context.vision
-        weights = Path(options.weights) if options.weights else context.weights
-        settings = Settings(weights, options.device, options.text_threshold)
-        self._detector_name, self._detector = detector(options.detector, settings)
-        self._segmenter_name, self._segmenter = segmenter(options.segmenter, settings)
+        self._detector_name, self._detector = detector(options.detector, _settings(options, context, "detector"))
+        self._segmenter_name, self._segmenter = segmenter(options.segmenter, _settings(options, context, "segmenter"))
         context.logger.info("perception: detector %s, segmenter %s", self._detector_name, self._segmenter_name)
 
     @property
@@ -89,6 +87,7 @@ class Moka(Agent):
         """Plan, questions, perception, what was chosen in every subtask, the phases, and the stages for their truth."""
         return {
             "perception": {"detector": self._detector_name, "segmenter": self._segmenter_name},
+            "weights": self._detector.weights | self._segmenter.weights,
             "questions": self._interview.plain(),
             "plan": None if self._plan is None else [step.model_dump() for step in self._plan],
             "subtasks": self._maker.seen,
@@ -134,6 +133,24 @@ class Moka(Agent):
         goal = phase.goal
         self._trace.append({"phase": phase.name, "goal": [round(v, 6) for v in goal.position], "gripper": goal.gripper})
         return Waypoints((goal,))
+
+
+def _settings(options: Options, context: AgentContext, part: str) -> Settings:
+    """What a backend is made with. Weights that the user names for the run must be used, those of the machine may."""
+    named = {"detector": options.detector_weights, "segmenter": options.segmenter_weights}
+    return Settings(
+        weights=_path(options.weights) or context.weights,
+        device=options.device,
+        text_threshold=options.text_threshold,
+        detector_weights=_path(options.detector_weights),
+        segmenter_weights=_path(options.segmenter_weights),
+        text_encoder=_path(options.text_encoder),
+        asked=bool(options.weights or named[part]),
+    )
+
+
+def _path(given: str | None) -> Path | None:
+    return Path(given).expanduser() if given else None
 
 
 def _at(pose: Pose, speed: float) -> Waypoint:

@@ -39,7 +39,9 @@ class Options(BaseModel):
         detector: what finds boxes for names: `auto`, the best whose library and weights are there; `opencv`;
             `ground-truth`, which reads the simulator's state (results carry that mark); or what else is listed.
         segmenter: what finds masks for boxes, likewise.
-        weights: folder with the weights of the models.
+        weights: folder with the weights of the models; by default that of the environment variable RBENCH_WEIGHTS.
+        detector_weights, segmenter_weights: file or folder of one model, wherever it is.
+        text_encoder: folder of the text encoder that `groundingdino-py` needs, wherever it is.
         device: where the models run.
         box_threshold: least score of a box.
         retry_threshold: least score of a box when there is none at `box_threshold`; tried once.
@@ -71,6 +73,9 @@ class Options(BaseModel):
     detector: Annotated[str, AfterValidator(_known_detector)] = "auto"
     segmenter: Annotated[str, AfterValidator(_known_segmenter)] = "auto"
     weights: str | None = None
+    detector_weights: str | None = None
+    segmenter_weights: str | None = None
+    text_encoder: str | None = None
     device: str = "cpu"
     box_threshold: float = Field(default=0.3, gt=0.0, lt=1.0)
     retry_threshold: float = Field(default=0.2, gt=0.0, lt=1.0)

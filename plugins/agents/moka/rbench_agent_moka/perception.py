@@ -19,11 +19,24 @@ Box = tuple[float, float, float, float]
 
 @dataclass(frozen=True)
 class Settings:
-    """What a backend is made with: the user's folder of weights, the device, and the threshold for words."""
+    """What a backend is made with.
+
+    Attributes:
+        weights: the user's folder of weights.
+        device: where the models run.
+        text_threshold: least score of a word that counts as said of a box.
+        detector_weights, segmenter_weights: file or folder of one model, instead of what is in `weights`.
+        text_encoder: folder of the text encoder that a detector takes apart from its own weights.
+        asked: the user named weights, so that `auto` must not go on without them.
+    """
 
     weights: Path | None = None
     device: str = "cpu"
     text_threshold: float = 0.22
+    detector_weights: Path | None = None
+    segmenter_weights: Path | None = None
+    text_encoder: Path | None = None
+    asked: bool = False
 
 
 @dataclass(frozen=True)
@@ -45,12 +58,14 @@ class Backend:
 
     Attributes:
         privileged: it reads ground truth.
+        weights: SHA-256 of every file of weights that it was loaded from, by name.
     """
 
     privileged: ClassVar[bool] = False
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self.weights: dict[str, str] = {}
 
     @classmethod
     def missing(cls, settings: Settings) -> str | None:

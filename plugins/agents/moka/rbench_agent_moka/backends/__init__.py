@@ -26,6 +26,13 @@ class Listed:
 #: In the order in which `auto` tries them. The last automatic one needs nothing.
 BACKENDS = (
     Listed(
+        "transformers",
+        "rbench_agent_moka.backends.transformers:TransformersDetector",
+        "rbench_agent_moka.backends.transformers:TransformersSegmenter",
+    ),
+    Listed("groundingdino-py", "rbench_agent_moka.backends.groundingdino:GroundingDinoDetector", None),
+    Listed("segment-anything", None, "rbench_agent_moka.backends.segment_anything:SamSegmenter"),
+    Listed(
         "opencv",
         "rbench_agent_moka.backends.opencv:OpenCvDetector",
         "rbench_agent_moka.backends.opencv:OpenCvSegmenter",
@@ -74,8 +81,19 @@ def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str
         if why is not None:
             raise StartError(f"agent 'moka': {name} cannot be used here: {why}")
         return name, cls
-    usable = ((b.name, _load(targets[b.name])) for b in BACKENDS if b.automatic and b.name in targets)
-    return next((found, cls) for found, cls in usable if cls.missing(settings) is None)
+    candidates = [b.name for b in BACKENDS if b.automatic and b.name in targets]
+    lacks = []
+    for candidate in candidates[:-1] if settings.asked else candidates:
+        cls = _load(targets[candidate])
+        why = cls.missing(settings)
+        if why is None:
+            return candidate, cls
+        lacks.append(f"{candidate}: {why}")
+    # Weights were named, and what needs none would be used instead of them without a word.
+    raise StartError(
+        f"agent 'moka': nothing can use the weights that were given. {'. '.join(lacks)}. Or"
+        f" choose {candidates[-1]!r} by name"
+    )
 
 
 def _load(target: str) -> Any:
