@@ -301,6 +301,7 @@ class AgentServer:
 
     def stop(self, patience: float = 5.0) -> bool:
         """Let no client in, cut off those that are there; false when an agent has not returned after `patience`."""
+        self._server.socket.close()
         with self._lock:
             for link in self._links:
                 _cut(link)
@@ -325,9 +326,10 @@ class AgentServer:
             self._links.add(link)
         agent, greeting = self._made()
         try:
-            link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-            if sys.platform != "win32":  # a client that reads nothing must not hold the server
-                link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", CLIENT_PATIENCE, 0))
+            with contextlib.suppress(OSError):  # it went away again already
+                link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+                if sys.platform != "win32":  # a client that reads nothing must not hold the server
+                    link.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, struct.pack("ll", CLIENT_PATIENCE, 0))
             link.send(packed(greeting))
             while "error" not in greeting:
                 link.send(packed(self._reply(agent, link)))

@@ -170,7 +170,8 @@ class Link:
         if sys.platform != "win32":
             # A server that reads nothing would otherwise hold a send for ever.
             limit = struct.pack("ll", max(1, int(address.reply_seconds)), 0)
-            connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
+            with contextlib.suppress(OSError):  # it is closed again already; what it said can still be read
+                connection.socket.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, limit)
         return connection
 
 

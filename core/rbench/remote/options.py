@@ -3,14 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+import re
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator
+from pydantic_core import PydanticCustomError
 
 from rbench.errors import StartError
+from rbench.plugins.options import HIDDEN
 from rbench.remote.address import Address
 from rbench.vision.redaction import SHORTEST_SECRET
+
+
+def _hidden(message: str) -> PydanticCustomError:
+    """An error that does not show the value: who misunderstands the option has written a key or a password there."""
+    return PydanticCustomError(HIDDEN, message)
+
+
+def _a_variable(name: str) -> str:
+    if not re.fullmatch("[A-Z][A-Z0-9_]*", name):
+        raise _hidden("must be the name of an environment variable (A-Z, 0-9, _), not the key or token itself")
+    return name
+
+
+#: An option that names the environment variable with a key or token.
+VariableName = Annotated[str, AfterValidator(_a_variable)]
 
 
 class ServerOptions(BaseModel):
@@ -46,9 +64,9 @@ class ServerOptions(BaseModel):
             return None
         parts = urlsplit(url)
         if parts.scheme not in ("ws", "wss") or not parts.hostname or not url.isprintable() or " " in url:
-            raise ValueError("give an address that begins with ws:// or wss://")
+            raise _hidden("give an address that begins with ws:// or wss://")
         if parts.username is not None or parts.query or parts.fragment:
-            raise ValueError("an address holds no user, password or query; give keys by an environment variable")
+            raise _hidden("an address holds no user, password or query; give keys by an environment variable")
         return url
 
     @property

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from rbench.remote.options import ServerOptions
+from rbench.remote.options import ServerOptions, VariableName
 
 ActionSpace = Literal["joint_position", "joint_velocity"]
 
@@ -27,14 +27,14 @@ class Options(ServerOptions):
         open_loop: rows of each answer that are executed before the policy is asked again.
         exterior: the camera whose picture is the policy's exterior image; also the primary one.
         wrist: the camera whose picture is its wrist image.
-        height, width: of both pictures in pixels, before they are letterboxed. The fine-tuning recipe trains with square
-            ones; DROID's own are 180 x 320.
+        height, width: of both pictures in pixels, before they are letterboxed. The fine-tuning recipe trains with
+            square ones; DROID's own are 180 x 320.
         image_size: side of the square that pictures are letterboxed to; 0: they are sent as they are.
     """
 
     host: str | None = None
     port: int = Field(default=8000, ge=1, le=65535)
-    api_key_env: str | None = None
+    api_key_env: VariableName | None = None
     action_space: ActionSpace | None = None
     open_loop: int = Field(default=8, ge=1, le=1000)
     exterior: str = "left_top"

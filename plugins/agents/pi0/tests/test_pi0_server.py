@@ -484,6 +484,7 @@ def test_a_greeting_that_is_none_is_told_at_once(policy_server: Make, agent: Mak
         {"open_loop": 0},
         {"action_space": "ee_delta"},
         {"hots": "x"},
+        {"api_key_env": "sk-live-12345"},
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
@@ -493,3 +494,15 @@ def test_wrong_options_are_refused(options: dict[str, Any]) -> None:
 
 def test_the_protocols_largest_message_is_bounded() -> None:
     assert agent_server.MAX_MESSAGE == 64 * 2**20
+
+
+@pytest.mark.parametrize(
+    "option", ["url=ws://user:sesame-12345@host", "url=ws://host/?key=sesame-12345", "api_key_env=sesame-12345"]
+)
+def test_a_key_in_the_wrong_place_is_not_shown(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    from rbench.cli import main
+
+    assert main(["describe", "agent:pi0", "-o", option]) == 2
+    shown = capsys.readouterr()
+    assert "(hidden)" in shown.err
+    assert "sesame" not in shown.err + shown.out

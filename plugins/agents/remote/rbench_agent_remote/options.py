@@ -6,7 +6,7 @@ import shlex
 
 from pydantic import Field, field_validator
 
-from rbench.remote.options import ServerOptions
+from rbench.remote.options import ServerOptions, VariableName
 
 
 class Options(ServerOptions):
@@ -27,7 +27,7 @@ class Options(ServerOptions):
     """
 
     port: int = Field(default=8765, ge=1, le=65535)
-    token_env: str | None = None
+    token_env: VariableName | None = None
     at_once: int = Field(default=1, ge=1, le=64)
     spawn: str | None = None
     start_timeout: float = Field(default=600.0, gt=0.0, le=86400.0, allow_inf_nan=False)
