@@ -31,6 +31,8 @@ class Contribution:
         options: target of a pydantic model with `extra="forbid"`, or None: it takes no options.
         needs: import names of optional libraries; missing ones are shown, and named when it is used.
         verified: one line, with what it was tried.
+        doctor: target of a function that says what of it works on this machine, for `rbench doctor`. It is called
+            with the environment variables and yields `rbench.doctor.check.Check`; it uses no network.
     """
 
     kind: ClassVar[str]
@@ -41,6 +43,7 @@ class Contribution:
     options: str | None = None
     needs: tuple[str, ...] = ()
     verified: str = ""
+    doctor: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

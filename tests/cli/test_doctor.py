@@ -234,3 +234,38 @@ class TestMachine:
         usage = type(shutil.disk_usage(tmp_path))(10**12, 0, int(free))
         monkeypatch.setattr("shutil.disk_usage", lambda folder: usage)
         assert machine.check_disk(tmp_path).status == status
+
+
+#: A vision model that looks for itself whether it works.
+DOCTOR_PLUGIN = """
+from rbench.contributions import VisionModelContribution
+from rbench.hookspecs import hookimpl
+
+def examine(environ):
+    from rbench.doctor.check import Check
+    yield Check("peer weights", "warning", environ["PEER_WEIGHTS"], "copy them there")
+
+def fail(environ):
+    raise RuntimeError("out of\\norder")
+
+@hookimpl
+def rbench_vision_models():
+    yield VisionModelContribution(name="peer", summary="Peers.", target="x:y", doctor="peer_plugin:FUNCTION")
+"""
+
+
+def test_a_contribution_says_for_itself_what_works(with_plugin: Callable[..., Catalog]) -> None:
+    catalog = with_plugin(DOCTOR_PLUGIN.replace("FUNCTION", "examine"))
+    found = finding(installed.check_contributions(catalog, {"PEER_WEIGHTS": "/there"}), "peer weights")
+    assert found == Check("peer weights", "warning", "/there", "copy them there")
+
+
+@pytest.mark.parametrize(("function", "said"), [("fail", "out of order"), ("absent", "absent")])
+def test_a_contribution_whose_own_check_fails_is_a_finding(
+    with_plugin: Callable[..., Catalog], function: str, said: str
+) -> None:
+    catalog = with_plugin(DOCTOR_PLUGIN.replace("FUNCTION", function))
+    found = finding(installed.check_contributions(catalog, {}), "vision-model peer-plugin/peer")
+    assert found.status == "warning"
+    assert said in found.detail
+    assert "peer-plugin" in str(found.remedy)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rbench.doctor.check import Check
 from rbench.doctor.installed import (
+    check_contributions,
     check_optional_libraries,
     check_plugins,
     check_ray,
@@ -35,6 +36,7 @@ def examine(catalog: Catalog, environ: Mapping[str, str], folder: Path) -> Itera
         ("pictures", lambda: _drawing(environ)),
         ("vision", lambda: check_vision(catalog, environ)),
         ("optional libraries", lambda: check_optional_libraries(catalog)),
+        ("plugins' own checks", lambda: check_contributions(catalog, environ)),
         ("ray", check_ray),
         ("cores", check_cores),
         ("threads", lambda: check_threads(environ)),

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import importlib.metadata
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rbench.doctor.check import Check, Status
-from rbench.errors import RbenchError
+from rbench.errors import RbenchError, one_line
 from rbench.plugins.catalog import Catalog
 from rbench.plugins.discovery import FIRST_PARTY, SELECTION_VARIABLE
 from rbench.plugins.importing import is_importable
@@ -92,6 +92,22 @@ def check_optional_libraries(catalog: Catalog) -> Iterator[Check]:
     if not missing:
         names = sorted({need for entry in catalog.entries() for need in entry.contribution.needs})
         yield Check("optional libraries", "ok", f"all there: {', '.join(names)}" if names else "no plugin names any")
+
+
+def check_contributions(catalog: Catalog, environ: Mapping[str, str]) -> Iterator[Check]:
+    """What contributions say of themselves; one that cannot is a finding of its own."""
+    for entry in catalog.entries():
+        if entry.contribution.doctor is None:
+            continue
+        try:
+            yield from entry.doctor()(environ)
+        except Exception as problem:  # somebody's plugin must not hide what the others say
+            yield Check(
+                f"{entry.kind} {entry.qualified}",
+                "warning",
+                f"its own check failed: {one_line(problem)}",
+                f"python3 -m pip install --upgrade {entry.distribution}; tell its author if that does not help",
+            )
 
 
 def check_ray() -> Check:

@@ -16,6 +16,9 @@ from rbench.geometry import Pose
 from rbench.interfaces.vision import VisionModel
 from rbench.observation import CameraRequest, Observation
 
+#: Names the folder in which this machine keeps model weights.
+WEIGHTS_VARIABLE = "RBENCH_WEIGHTS"
+
 TaskKind = Literal["manipulation", "question"]
 ActionKind = Literal["joint_positions", "joint_velocities", "waypoints", "answer"]
 
@@ -48,7 +51,7 @@ class AgentContext:
     Attributes:
         vision: the vision model chosen for the run, or None when the run has none.
         device: "cpu" or a torch device name.
-        weights: folder in which the user keeps model weights, or None.
+        weights: folder in which the user keeps model weights (RBENCH_WEIGHTS), or None.
         logger: for progress and oddities; goes to stderr.
     """
 

@@ -109,6 +109,14 @@ class CatalogEntry:
             raise UsageError(f"{self.label} takes no options, got {given}; leave them out")
         return None
 
+    def doctor(self) -> Any:
+        """The function that says what of it works on this machine; None when it has none.
+
+        Raises:
+            PluginError: the import failed.
+        """
+        return None if self.contribution.doctor is None else self._import(self.contribution.doctor)
+
     def _import(self, target: str) -> Any:
         try:
             with folder_on_path(self.folder), stdout_to_stderr():

@@ -31,6 +31,8 @@ def checked_record(record: Any, kind: type[Contribution], hook: str) -> Contribu
     _check_target(record, where)
     if record.options is not None and not is_target(record.options):
         raise PluginError(f"{where}: options must be 'module:attribute' or None, got {_short(record.options)}")
+    if record.doctor is not None and not is_target(record.doctor):
+        raise PluginError(f"{where}: doctor must be 'module:attribute' or None, got {_short(record.doctor)}")
     if not isinstance(record.needs, tuple) or not all(_is_dotted(need) for need in record.needs):
         raise PluginError(f"{where}: needs must be a tuple of import names, got {_short(record.needs)}")
     if not isinstance(record.verified, str):

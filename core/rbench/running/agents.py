@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import logging
+import os
 import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from rbench.errors import RbenchError, StartError, UsageError, one_line
-from rbench.interfaces.agent import Agent, AgentContext, AgentManifest
+from rbench.interfaces.agent import WEIGHTS_VARIABLE, Agent, AgentContext, AgentManifest
 from rbench.interfaces.vision import VisionModel
 from rbench.interfaces.wrapper import Wrapper
 from rbench.plugins.catalog import Catalog, CatalogEntry
@@ -165,10 +166,12 @@ def build_agent(parts: ResolvedAgent, meter: VisionMeter | None = None) -> Agent
         run_vision = _vision_model(parts.vision, meter)
         own = [_vision_model(model, meter) for model in parts.own_vision] or [None] * (1 + len(parts.wrappers))
         wrappers = [(w, w.entry.load()) for w in parts.wrappers]
+        folder = os.environ.get(WEIGHTS_VARIABLE)
+        weights = Path(folder).expanduser() if folder else None
 
         def context(vision: VisionModel | None, depth: int) -> AgentContext:
             """The context behind the `depth` outermost wrappers: each may put a model of its own around the model."""
-            result = AgentContext(vision=vision or run_vision, logger=logger)
+            result = AgentContext(vision=vision or run_vision, weights=weights, logger=logger)
             for wrapper, cls in wrappers[:depth]:
                 result = cls.wrap_context(wrapper.options, result)
             return result

@@ -17,5 +17,6 @@ def rbench_agents() -> Iterable[AgentContribution]:
         target="rbench_agent_moka.agent:Moka",
         options="rbench_agent_moka.options:Options",
         needs=("cv2",),
+        doctor="rbench_agent_moka.doctor:examine",
         verified="Vision and perception opencv on roboview-bias, and ground-truth perception with a scripted model.",
     )

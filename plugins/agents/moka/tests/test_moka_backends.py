@@ -32,11 +32,11 @@ class Heavy(Detector):
 @pytest.fixture
 def heavy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backends, "BACKENDS", (Listed("heavy", f"{__name__}:Heavy", None), *backends.BACKENDS))
-    monkeypatch.setattr(backends, "_load", lambda target: Heavy if target.endswith(":Heavy") else load(target))
+    monkeypatch.setattr(backends, "backend_class", lambda target: Heavy if target.endswith(":Heavy") else load(target))
     detector.cache_clear()
 
 
-load = backends._load
+load = backends.backend_class
 
 
 @pytest.fixture

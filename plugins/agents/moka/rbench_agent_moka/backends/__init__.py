@@ -76,7 +76,7 @@ def segmenter(name: str, settings: Settings) -> tuple[str, Segmenter]:
 
 def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str, Any]:
     if name != "auto":
-        cls = _load(targets[name])
+        cls = backend_class(targets[name])
         why = cls.missing(settings)
         if why is not None:
             raise StartError(f"agent 'moka': {name} cannot be used here: {why}")
@@ -84,7 +84,7 @@ def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str
     candidates = [b.name for b in BACKENDS if b.automatic and b.name in targets]
     lacks = []
     for candidate in candidates[:-1] if settings.asked else candidates:
-        cls = _load(targets[candidate])
+        cls = backend_class(targets[candidate])
         why = cls.missing(settings)
         if why is None:
             return candidate, cls
@@ -96,6 +96,7 @@ def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str
     )
 
 
-def _load(target: str) -> Any:
+def backend_class(target: str) -> Any:
+    """The class that a target `module:class` names; imports no library of models."""
     module, _, attribute = target.partition(":")
     return getattr(import_module(module), attribute)
