@@ -40,6 +40,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "openpi-recipe": ("rbench.cli.openpi_recipe:command", "Files with which openpi fine-tunes pi0 on a data set."),
     "review": ("rbench.cli.review:command", "People read the pictures that a validation asks about."),
     "doctor": ("rbench.cli.doctor:command", "What works on this machine, and the line that fixes what does not."),
+    "validate": ("rbench.cli.validate:command", "Whether every instance of a suite can be seen, measured and asked."),
     "new-plugin": ("rbench.cli.new_plugin:command", "A new plugin: a complete distribution that works, to be changed."),
     "check-plugin": ("rbench.cli.check_plugin:command", "Whether a plugin keeps the contract, and how to mend it."),
     "replay": ("rbench.cli.replay:command", "The recorded actions of an episode again, byte for byte, and films."),

@@ -30,6 +30,7 @@ class FairnessRules:
         solvable: least share of the expert's episodes that succeed in each physical context.
         solvable_repeats: how many of them.
         pass_rate: least share of instances that pass, at every stage (RoboView-Bias, section 4: 95 %).
+        object_words, box_words: what they are called when a vision model is asked.
     """
 
     object_visible: float = 0.8
@@ -45,3 +46,5 @@ class FairnessRules:
     solvable: float = 0.9
     solvable_repeats: int = 25
     pass_rate: float = 0.95
+    object_words: str = "small solid geometry object"
+    box_words: str = "yellow box"

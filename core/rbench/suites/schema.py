@@ -95,6 +95,7 @@ class PresetTable(Table):
 
 Share = Annotated[float, Field(ge=0, le=1)]
 Difference = Annotated[float, Field(ge=0, le=100)]
+Words = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=80)]
 
 
 class ValidationTable(Table):
@@ -113,6 +114,8 @@ class ValidationTable(Table):
     solvable: Share = FairnessRules.solvable
     solvable_repeats: Count = FairnessRules.solvable_repeats
     pass_rate: Share = FairnessRules.pass_rate
+    object_words: Words = FairnessRules.object_words
+    box_words: Words = FairnessRules.box_words
 
 
 class SuiteTable(Table):

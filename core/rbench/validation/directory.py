@@ -8,7 +8,8 @@ decisions/         what people said: a file a reviewer, only ever appended to (`
 images/            the pictures, PNG, by hash
 iterations.jsonl   earlier validations in this directory: a line a changed suite
 contact-sheet.png  the worst pictures
-solvability/       the run of the expert
+solvability-HASH/  the run of the expert over the suite of that hash
+NAME.validation.json   once all stages that were done pass: what says so beside the suite's own file
 """
 
 from __future__ import annotations
@@ -257,7 +258,7 @@ def _sync_folder(path: Path) -> None:
 
 def _is_ours(path: Path) -> bool:
     """Whether a folder is empty, or a validation, maybe one that was ended before it had a manifest."""
-    return (path / MANIFEST).exists() or {item.name for item in path.iterdir()} <= {IMAGES, DECISIONS, SOLVABILITY}
+    return (path / MANIFEST).exists() or {item.name for item in path.iterdir()} <= {IMAGES, DECISIONS}
 
 
 def _as_lines(values: Iterable[Any]) -> str:

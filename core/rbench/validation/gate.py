@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
@@ -104,21 +104,18 @@ def measure(
     return findings, gl
 
 
-def with_solvability(findings: Iterable[Finding], unsolved: Mapping[str, bool]) -> list[Finding]:
-    """The findings, those of contexts that the expert does not solve failed for it.
+def with_solvability(findings: Iterable[Finding], unsolved: Collection[str]) -> list[Finding]:
+    """The findings, those of instances that the expert does not solve failed for it and no others.
 
     Args:
-        unsolved: whether a context is, by `TASK/CONTEXT`; an instance of several tasks has its task in its id.
+        unsolved: ids of these instances.
     """
-    return [
-        replace(f, passed=False, reasons=(*f.reasons, NOT_SOLVABLE)) if unsolved.get(_context(f)) else f
-        for f in findings
-    ]
-
-
-def _context(finding: Finding) -> str:
-    parts = finding.instance.split("/")
-    return "/".join((*parts[:-3], parts[-1]))
+    judged = []
+    for finding in findings:
+        reasons = tuple(reason for reason in finding.reasons if reason != NOT_SOLVABLE)
+        reasons += (NOT_SOLVABLE,) * (finding.instance in unsolved)
+        judged.append(replace(finding, passed=not reasons, reasons=reasons))
+    return judged
 
 
 def _place(look: Look) -> str:

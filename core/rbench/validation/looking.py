@@ -120,7 +120,8 @@ class Looker:
         masks = self._world.masks(camera, height, width)
         depth = self._world.depth(camera, height, width)
         near = self._world.nearness(camera, height, width)
-        named = self._suite.task(instance.task).objects
+        goal = self._suite.task(instance.task).goal
+        named = {body for condition in goal for body in condition.arguments.values()}
 
         def of(body: str) -> tuple[Mask, Extent]:
             alone = self._world.masks(camera, height, width, alone=body)[body]

@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rbench.errors import UsageError
 from rbench.interfaces.vision import Question, Reply, Usage, VisionModel
+from rbench.vision.fairness import FairPicture
 from rbench.vision.manipulation import ManipulationPlan, MarkedMotion
 from rbench.vision.questions import Box, PickAndPlace
 from rbench.vision.scene_objects import SceneObjects
@@ -89,6 +90,15 @@ def _motion(image: npt.NDArray[np.uint8], seen: Tabletop) -> MarkedMotion:
     return from_middle_to_middle(seen)
 
 
+def _fair(image: npt.NDArray[np.uint8], seen: Tabletop) -> FairPicture:
+    """Whether it finds both; of what a person could identify it knows nothing."""
+    parts = {"a small solid": seen.solid, "an open yellow box": seen.box}
+    found = [name for name, sighting in parts.items() if sighting is not None]
+    missing = [name for name in parts if name not in found]
+    text = f"Found: {' and '.join(found) or 'nothing'}." + (f" Not found: {' and '.join(missing)}." if missing else "")
+    return FairPicture(analysis=text, final_answer="no" if missing else "yes")
+
+
 def _box(sighting: Sighting | None) -> Box | None:
     if sighting is None:
         return None
@@ -102,4 +112,5 @@ ANSWERS: dict[type[BaseModel], Callable[[npt.NDArray[np.uint8], Tabletop], BaseM
     SceneObjects: _scene_objects,
     ManipulationPlan: _plan,
     MarkedMotion: _motion,
+    FairPicture: _fair,
 }
