@@ -10,6 +10,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from rbench import Agent, AgentManifest, Answer, CameraRequest, JointPositions, Stop, Waypoints, Wrapper
+from rbench.errors import InfrastructureError
 
 
 class Base(Agent):
@@ -100,6 +101,13 @@ class ReportsAnObject(Base):
 
     def report(self):
         return {"secret": object()}
+
+
+class LostInReport(ReportsAnObject):
+    """What it asks is gone when it is asked for its report."""
+
+    def report(self):
+        raise InfrastructureError("the server is gone; start it again")
 
 
 class Looks(Base):

@@ -40,6 +40,13 @@ def test_a_broken_agent_costs_its_episodes_and_is_named(rbench_command: Callable
         assert "\n" not in episode.error
 
 
+def test_what_is_lost_while_an_agent_reports_is_not_its_fault(rbench_command: Callable[..., Any]) -> None:
+    ran = rbench_command("run", "roboview-bias", "--agent", "agents_under_test:LostInReport", "--limit", "1")
+    assert [(e.outcome, e.error) for e in ran.episodes] == [
+        ("infrastructure_error", "the server is gone; start it again")
+    ]
+
+
 def test_crashes_stay_in_the_denominator(rbench_command: Callable[..., Any]) -> None:
     # Known fault D1: crashed samples vanish from the denominator.
     ran = rbench_command(

@@ -362,13 +362,19 @@ class EpisodeRunner:
     def _report(
         self, progress: _Progress, outcome: Outcome, reason: str, error: str | None
     ) -> tuple[Any, str | None, Outcome, str]:
-        """What the agent says about the episode; a report that fails is an agent error of this episode."""
+        """What the agent says about the episode; a report that fails is an agent error of this episode.
+
+        Unless it is not the agent that fails but what it is asked through: a served agent is lost here, too.
+        """
+        blame: Outcome = "agent_error"
         try:
             report = self._ask(progress, Phase.AGENT_REPORT, self.agent.report)
             seconds = self._ask(progress, Phase.AGENT_REPORT, self.agent.timing)
             progress.agent_timing = {f"agent.{name}": float(value) for name, value in seconds.items()}
             return to_plain(report), error, outcome, reason
-        except (AgentError, InfrastructureError) as problem:
+        except InfrastructureError as problem:
+            message, blame = _text(problem), "infrastructure_error"
+        except AgentError as problem:
             message = _text(problem)
         except Exception as problem:  # a report may be anything, also one that contains itself
             message = (
@@ -376,7 +382,7 @@ class EpisodeRunner:
                 f" {one_line(problem)}"
             )
         if outcome in ("success", "failure"):
-            return {}, message, "agent_error", "agent_error"
+            return {}, message, blame, blame
         return {}, error, outcome, reason
 
     def _own_seed(self, episode: Episode) -> Any:
