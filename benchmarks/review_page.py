@@ -34,6 +34,7 @@ SHOWN = (
     "camera-distance/d0.40/instruction-i2",
 )
 CAMERAS = ("front", "left_top")
+WORDS = {"object_words": "small solid geometry object", "box_words": "yellow box"}
 
 
 def main() -> int:
@@ -91,7 +92,7 @@ def write_validation(path: Path, shown: Sequence[bytes]) -> list[QueueItem]:
     directory.write(
         Validation(
             suite="roboview-bias", suite_hash="0" * 64, source="rbench", render="standard", instances=len(items) // 2,
-            whole=True, cameras=CAMERAS, thresholds={}, rule=0.95,
+            whole=True, cameras=CAMERAS, thresholds=WORDS, rule=0.95,
         )
     )  # fmt: skip
     return items

@@ -191,6 +191,13 @@ def test_a_picture_that_is_gone_is_counted_and_not_asked(validation: Callable[..
     assert desk.summary()["without_picture"] == 1
 
 
+def test_people_are_asked_in_the_words_of_the_suite(validation: Callable[..., Path]) -> None:
+    path = validation()
+    assert open_desk(path).questions.conditions[1] == "The box is in the picture."
+    ValidationDirectory.open(path).update(thresholds={"object_words": "red mug", "box_words": "tray"})
+    assert open_desk(path).questions.conditions[:2] == ["The red mug is in the picture.", "The tray is in the picture."]
+
+
 def test_a_queue_that_names_a_file_elsewhere_is_refused(validation: Callable[..., Path]) -> None:
     path = validation(pictures=1)
     directory = ValidationDirectory.open(path)

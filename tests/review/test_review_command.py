@@ -164,7 +164,7 @@ def test_the_summary_is_complete_as_json(
     assert main(["review", str(path), "--summary", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["answers"] == {"yes": 3, "no": 2, "unsure": 0}
-    assert found["pass_rate"] == pytest.approx(0.6)
+    assert found["yes_rate"] == pytest.approx(0.6)
     assert (found["read"], found["read_twice"], found["open"], found["decisions"]) == (6, 5, 1, 12)
     assert found["disagreements"] == {"readers": 0, "unsure": 1, "measured": 1, "model": 0}
     (pair,) = found["pairs"]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rbench.validation.directory import ValidationDirectory
 from rbench.validation.findings import Answer, Finding, QueueItem
@@ -29,12 +30,14 @@ class Questions:
     Attributes:
         items: the queue. gone: numbers of those whose picture is not there.
         twice: numbers of those that two people are to read.
+        conditions: what must hold for a yes; those that a vision model is asked too (RoboView-Bias, appendix A.2).
     """
 
     def __init__(self, directory: ValidationDirectory, share: float) -> None:
         validation = directory.validation()
         self.suite, self.suite_hash = validation.suite, validation.suite_hash
-        self.iteration, self.rule = validation.iteration, validation.rule
+        self.iteration = validation.iteration
+        self.conditions = _conditions(validation.thresholds)
         self.items: Sequence[QueueItem] = list(directory.queue())
         self.paths = [directory.image(item) for item in self.items]
         self.gone = frozenset(number for number, path in enumerate(self.paths) if not path.is_file())
@@ -100,6 +103,18 @@ class Questions:
         item = self.items[number]
         key = "\0".join((self.suite_hash, who, item.instance, item.camera, item.image_hash))
         return hashlib.sha256(key.encode("utf-8", "surrogatepass")).digest()
+
+
+def _conditions(rules: Mapping[str, Any]) -> list[str]:
+    thing, box = (
+        rules[key] if isinstance(rules.get(key), str) else default
+        for key, default in (("object_words", "small solid object"), ("box_words", "box"))
+    )
+    return [
+        f"The {thing} is in the picture.",
+        f"The {box} is in the picture.",
+        "Anybody could point at both without guessing.",
+    ]
 
 
 def _model_answers(directory: ValidationDirectory) -> dict[str, Answer]:

@@ -123,6 +123,7 @@ class _Endpoints:
         return {
             "suite": questions.suite,
             "iteration": questions.iteration,
+            "conditions": questions.conditions,
             "pictures": len(questions.items) - len(questions.gone),
             "twice": len(questions.twice),
             "reviewer": self._reviewer,

@@ -20,8 +20,9 @@ def summarise(questions: Questions, decisions: Sequence[Decision]) -> dict[str, 
         decisions: those that were not taken back.
 
     Returns:
-        Counts; `pass_rate` is yes among the pictures on which an answer stands, 0..1 or None; `pairs` has Cohen's
-        kappa of every two readers who read the same pictures, from their blind readings alone.
+        Counts; `yes_rate` is yes among the pictures on which an answer stands, 0..1 or None (the queue is full of
+        doubtful pictures, so this is no rate of the suite); `pairs` has Cohen's kappa of every two readers who read
+        the same pictures, from their blind readings alone.
     """
     verdicts = people_verdicts(questions.items, decisions)
     answers = Counter(verdict.answer for verdict in verdicts if verdict.answer is not None)
@@ -40,8 +41,7 @@ def summarise(questions: Questions, decisions: Sequence[Decision]) -> dict[str, 
         "read_twice": sum(len(verdict.readings) > 1 for verdict in verdicts),
         "answers": {answer: answers[answer] for answer in ANSWERS},
         "open": sum(verdict.is_open for verdict in verdicts),
-        "pass_rate": answers["yes"] / standing if standing else None,
-        "rule": questions.rule,
+        "yes_rate": answers["yes"] / standing if standing else None,
         "disagreements": {reason: differing[reason] for reason in ("readers", "unsure", "measured", "model")},
         "to_adjudicate": sum(bool(questions.differences(n, v)) for n, v in enumerate(verdicts)),
         "decisions": len(said),

@@ -13,7 +13,7 @@ def summary_lines(found: Mapping[str, Any]) -> Iterator[str]:
         yield f"{found['without_picture']} cannot be shown: their files are gone; validate the suite again"
     answers = ", ".join(f"{count} {answer}" for answer, count in found["answers"].items())
     yield f"answers that stand: {answers}; {found['open']} open"
-    yield f"pass rate {_percent(found['pass_rate'])} (needed: {_percent(found['rule'])})"
+    yield f"yes among them: {_percent(found['yes_rate'])} (what follows for the suite, says rbench validate)"
     differing = ", ".join(f"{reason} {count}" for reason, count in found["disagreements"].items() if count)
     yield f"to adjudicate: {found['to_adjudicate']}" + (f" ({differing})" if differing else "")
     yield f"read twice: {found['read_twice']} ({found['to_read_twice']} wanted)"

@@ -178,7 +178,7 @@
     const facts = [
       ["Pictures", found.pictures], ["Read", found.read], ["Read twice", `${found.read_twice} (${found.to_read_twice} wanted)`],
       ["Yes / no / unsure", Object.values(found.answers).join(" / ")],
-      ["Pass rate", `${percent(found.pass_rate)} of those with an answer (needed: ${percent(found.rule)})`],
+      ["Yes among them", `${percent(found.yes_rate)} (what follows for the suite, says rbench validate)`],
       ["Open (readers differ or are unsure)", found.open], ["To adjudicate", found.to_adjudicate], ["Outdated answers", found.outdated_decisions],
     ];
     const list = make("dl", "", ...facts.flatMap(([name, value]) => [make("dt", name), make("dd", String(value))]));
@@ -238,6 +238,7 @@
   during(async () => {
     const start = await ask("api/start");
     text("suite", start.suite);
+    $("conditions").replaceChildren(...start.conditions.map((condition) => make("li", condition)));
     document.title = `Review of ${start.suite}`;
     $("known").replaceChildren(...start.reviewers.map((name) => Object.assign(make("option"), { value: name })));
     fixed = start.reviewer !== null;
