@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -125,10 +126,14 @@ def test_without_a_word_on_what_actions_are_no_episode_is_run(rbench_command: An
     assert "-o action_space=joint_velocity" in ran.err
 
 
-def test_without_a_server_no_episode_is_run(rbench_command: Any) -> None:
+def test_without_a_server_and_without_torch_no_episode_is_run(
+    rbench_command: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delitem(sys.modules, "rbench_agent_pi0.embedded.policy", raising=False)
     ran = rbench_command("run", "roboview-bias", "--agent", "pi0", "--limit", "1")
     assert ran.code == 3
-    assert "none is named" in ran.err
+    assert "pip install torch safetensors, or name a policy server: -o host=" in ran.err
 
 
 @pytest.fixture

@@ -21,20 +21,21 @@ MOST_ROWS = 10_000
 
 
 def action_of(
-    answer: Mapping[str, Any], space: ActionSpace, open_loop: int
+    answer: Mapping[str, Any], space: ActionSpace, open_loop: int, fractions: bool = False
 ) -> tuple[JointPositions | JointVelocities, int]:
     """The first `open_loop` rows of an answer as an action, and how many rows the answer had.
 
     Joint positions (rad) pass through. DROID's joint velocities are normalised: a row with a number beyond 1 is scaled
     down as a whole until its largest is 1, and 1 then moves the joint by 0.2 rad in a step of 1/15 s, 3 rad/s. The
-    gripper is 0 open .. 1 closed on both sides, and is opened or closed, nothing between.
+    gripper is 0 open .. 1 closed on both sides, and is opened or closed, nothing between, unless `fractions` are meant.
 
     Raises:
         AgentError: no `actions` of shape (rows, 8) and finite numbers, or fewer rows than `open_loop`.
     """
     rows = _checked(answer.get("actions"), open_loop)
     chunk = np.array(rows[:open_loop], dtype=np.float64)
-    chunk[:, JOINTS] = chunk[:, JOINTS] > CLOSED
+    if not fractions:
+        chunk[:, JOINTS] = chunk[:, JOINTS] > CLOSED
     if space == "joint_position":
         return JointPositions(chunk), len(rows)
     chunk[:, :JOINTS] = radians_per_second(chunk[:, :JOINTS])

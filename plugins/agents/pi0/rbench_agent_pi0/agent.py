@@ -21,13 +21,17 @@ class Pi0(Agent):
     def __init__(self, options: Options, context: AgentContext) -> None:
         self._options = options
         self._policy = chosen_policy(options)
+        given, made_for = options, self._policy.pictures
+        self._height = made_for.height if given.height is None else given.height
+        self._width = made_for.width if given.width is None else given.width
+        self._size = made_for.image_size if given.image_size is None else given.image_size
         self._queries, self._rows, self._seconds = 0, 0, 0.0
         self._instruction = ""
 
     @property
     def manifest(self) -> AgentManifest:
         options = self._options
-        request = CameraRequest(options.height, options.width)
+        request = CameraRequest(self._height, self._width)
         velocity = self._policy.action_space == "joint_velocity"
         return AgentManifest(
             actions=("joint_velocities",) if velocity else ("joint_positions",),
@@ -38,16 +42,18 @@ class Pi0(Agent):
 
     def reset(self, start: EpisodeStart) -> None:
         self._queries, self._rows, self._seconds = 0, 0, 0.0
-        self._instruction = start.instruction
+        said = self._options.instruction
+        self._instruction = start.instruction if said is None else said
         self._policy.reset(start.rng)
 
     def act(self, observation: Observation) -> Action:
-        asked = droid_observation(observation, self._instruction, self._options)
+        asked = droid_observation(observation, self._instruction, self._options, self._size)
         begin = time.perf_counter()
         answer = self._policy.infer(asked)
         self._seconds += time.perf_counter() - begin
         self._queries += 1
-        action, self._rows = action_of(answer, self._policy.action_space, self._options.open_loop)
+        policy = self._policy
+        action, self._rows = action_of(answer, policy.action_space, self._options.open_loop, policy.fractions)
         return action
 
     def report(self) -> Mapping[str, Any]:

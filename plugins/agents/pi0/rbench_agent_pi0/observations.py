@@ -11,15 +11,18 @@ from PIL import Image
 from rbench.observation import Observation
 from rbench_agent_pi0.options import Options
 
+#: What `gray` puts in place of a picture.
+GRAY = 128
 
-def droid_observation(observation: Observation, instruction: str, options: Options) -> dict[str, Any]:
+
+def droid_observation(observation: Observation, instruction: str, options: Options, size: int) -> dict[str, Any]:
     """The keys of openpi's DROID policies: two uint8 RGB pictures, joints (7,) rad, gripper (1,) 0 open .. 1 closed.
 
-    Raw values: normalisation is the server's.
+    Raw values: normalisation is the policy's. Pictures are letterboxed to squares of `size`; 0: they stay as they are.
     """
     return {
-        "observation/exterior_image_1_left": _picture(observation, options.exterior, options.image_size),
-        "observation/wrist_image_left": _picture(observation, options.wrist, options.image_size),
+        "observation/exterior_image_1_left": _picture(observation, options.exterior, size, options.gray == "exterior"),
+        "observation/wrist_image_left": _picture(observation, options.wrist, size, options.gray == "wrist"),
         "observation/joint_position": observation.joint_positions.astype(np.float32),
         "observation/gripper_position": np.array([observation.gripper], dtype=np.float32),
         "prompt": instruction,
@@ -39,6 +42,8 @@ def letterboxed(image: npt.NDArray[np.uint8], height: int, width: int) -> npt.ND
     return result
 
 
-def _picture(observation: Observation, camera: str, size: int) -> npt.NDArray[np.uint8]:
+def _picture(observation: Observation, camera: str, size: int, gray: bool) -> npt.NDArray[np.uint8]:
     image = observation.cameras[camera].rgb
+    if gray:
+        image = np.full_like(image, GRAY)
     return letterboxed(image, size, size) if size else image

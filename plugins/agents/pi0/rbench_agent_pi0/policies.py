@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 
 from rbench.errors import StartError
 from rbench_agent_pi0.options import ActionSpace, Options
+
+#: The embedded policy unless another one is asked for.
+DEFAULT_WEIGHTS = "hue"
+
+
+@dataclass(frozen=True)
+class Pictures:
+    """What pictures a policy is given unless options say otherwise: height and width, and side of the letterbox."""
+
+    height: int
+    width: int
+    image_size: int
 
 
 class Policy(Protocol):
@@ -17,6 +30,14 @@ class Policy(Protocol):
     @property
     def action_space(self) -> ActionSpace:
         """What its actions are."""
+
+    @property
+    def fractions(self) -> bool:
+        """Whether its gripper is meant as it is; else it is opened or closed, nothing between."""
+
+    @property
+    def pictures(self) -> Pictures:
+        """What it was made for."""
 
     def reset(self, rng: np.random.Generator) -> None:
         """An episode begins; nothing of the last one is left. `rng` is the episode's own generator."""
@@ -29,17 +50,26 @@ class Policy(Protocol):
 
 
 def chosen_policy(options: Options) -> Policy:
-    """The policy that the options ask for.
+    """The policy that the options ask for: behind a server if one is named, else the embedded one.
 
     Raises:
-        StartError: none is asked for, or its server is not there or does not fit the options.
+        StartError: a library is missing, its server is not there, or something does not fit the options.
     """
-    if options.host is None and options.url is None:
+    # Neither at the top: each needs libraries that the other one can do without.
+    if options.host is not None or options.url is not None:
+        try:
+            from rbench_agent_pi0.policy_server import PolicyServer
+        except ImportError as problem:
+            raise StartError(
+                f"agent 'pi0' asks a policy server and cannot import what speaks to it ({problem}); install it: python3"
+                " -m pip install 'msgpack>=1.0.5' 'websockets>=15'"
+            ) from problem
+        return PolicyServer(options)
+    try:
+        from rbench_agent_pi0.embedded.policy import EmbeddedPolicy
+    except ImportError as problem:
         raise StartError(
-            "agent 'pi0' asks a policy server, and none is named; start one with openpi's serve_policy.py and give its"
-            " address: -o host=127.0.0.1 -o port=8000"
-        )
-    # Not at the top: a policy that needs no server needs none of its libraries.
-    from rbench_agent_pi0.policy_server import PolicyServer
-
-    return PolicyServer(options)
+            f"agent 'pi0' without a server runs its embedded policy, which needs PyTorch ({problem}); install it:"
+            " python3 -m pip install torch safetensors, or name a policy server: -o host=127.0.0.1 -o port=8000"
+        ) from problem
+    return EmbeddedPolicy(options.weights or DEFAULT_WEIGHTS)

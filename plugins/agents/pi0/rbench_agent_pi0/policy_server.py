@@ -21,15 +21,20 @@ from rbench.remote.link import Link, Unreachable
 from rbench.remote.options import secret_from
 from rbench_agent_pi0.actions import CONTROL_RATE, MOST_ROWS
 from rbench_agent_pi0.options import ActionSpace, Options
+from rbench_agent_pi0.policies import Pictures
 
 #: Seconds in which a server that went away may come back, for each attempt at an episode, and a look at its health.
 PATIENCE, HEALTH = 5.0, 10.0
 #: Seconds between looks at a server that says it is not ready.
 PAUSE = 1.0
+#: Pictures for openpi's policies unless options say otherwise.
+PICTURES = Pictures(224, 224, 224)
 
 
 class PolicyServer:
     """One persistent connection. A lost one costs an episode: the next reset opens another."""
+
+    pictures = PICTURES
 
     def __init__(self, options: Options) -> None:
         """Connect and compare what the server says with the options.
@@ -50,6 +55,11 @@ class PolicyServer:
         except StartError:
             self._link.close()
             raise
+
+    @property
+    def fractions(self) -> bool:
+        """Whether the server says of its gripper that it is `continuous`; DROID's policies open or close it."""
+        return self._metadata.get("gripper") == "continuous"
 
     def reset(self, rng: np.random.Generator) -> None:
         """Nothing goes over the wire: openpi's servers keep nothing of an episode. A lost connection is made again.
@@ -134,12 +144,13 @@ def agreed_action_space(metadata: Mapping[str, Any], options: Options, address: 
 
 
 def _check_resolution(resolution: Any, options: Options, address: Address) -> None:
-    if not isinstance(resolution, (list, tuple)) or len(resolution) != 2 or options.image_size == 0:
+    size = PICTURES.image_size if options.image_size is None else options.image_size
+    if not isinstance(resolution, (list, tuple)) or len(resolution) != 2 or size == 0:
         return
-    if list(resolution) != [options.image_size, options.image_size]:
+    if list(resolution) != [size, size]:
         raise StartError(
             f"{address} asks for pictures of {str(list(resolution))[:40]} pixels, and option image_size makes them"
-            f" {options.image_size} x {options.image_size}; give image_size=0 and these as height and width"
+            f" {size} x {size}; give image_size=0 and these as height and width"
         )
 
 

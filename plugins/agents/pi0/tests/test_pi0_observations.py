@@ -52,7 +52,7 @@ def test_a_letterboxed_picture_stays_upright_and_rgb() -> None:
 
 
 def test_the_keys_shapes_and_types_are_those_of_droid(seen: Callable[..., Any]) -> None:
-    shown = droid_observation(seen(gripper=0.25), "Do it.", Options())
+    shown = droid_observation(seen(gripper=0.25), "Do it.", Options(), 224)
     assert {key: (np.shape(value), str(getattr(value, "dtype", "text"))) for key, value in shown.items()} == {
         "observation/exterior_image_1_left": ((224, 224, 3), "uint8"),
         "observation/wrist_image_left": ((224, 224, 3), "uint8"),
@@ -66,11 +66,11 @@ def test_the_keys_shapes_and_types_are_those_of_droid(seen: Callable[..., Any]) 
 
 
 def test_the_exterior_picture_is_of_left_top_and_the_wrist_picture_of_wrist(seen: Callable[..., Any]) -> None:
-    shown = droid_observation(seen(), "Do it.", Options())
+    shown = droid_observation(seen(), "Do it.", Options(), 224)
     assert tuple(shown["observation/exterior_image_1_left"][112, 10]) == (255, 0, 0)
     assert tuple(shown["observation/wrist_image_left"][112, 10]) == (128, 128, 128)
 
 
 def test_pictures_can_be_sent_as_they_are(seen: Callable[..., Any]) -> None:
-    shown = droid_observation(seen(180, 320), "Do it.", Options(image_size=0))
+    shown = droid_observation(seen(180, 320), "Do it.", Options(), 0)
     assert shown["observation/wrist_image_left"].shape == (180, 320, 3)

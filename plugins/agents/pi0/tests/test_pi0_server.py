@@ -23,11 +23,6 @@ from rbench_agent_pi0.options import Options
 Make = Callable[..., Any]
 
 
-def test_without_a_server_the_agent_says_how_to_name_one() -> None:
-    with pytest.raises(StartError, match=r"asks a policy server, and none is named.*-o host="):
-        Pi0(Options(), AgentContext())
-
-
 def test_a_query_shows_the_observation_and_executes_the_first_rows(
     policy_server: Make, agent: Make, start: Make, seen: Make, numbered: Make
 ) -> None:

@@ -1,0 +1,135 @@
+"""Checkpoints: one safetensors file with the weights and, in its head, everything needed to use them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+
+from rbench.errors import RbenchError, StartError
+from rbench.results.atomic import replacing_binary
+from rbench.values import from_plain, to_plain
+from rbench_agent_pi0.embedded.design import NUMBERS, Design
+from rbench_agent_pi0.embedded.network import Network
+
+#: Of the head; a file with another number was made for another rbench.
+SCHEMA = 1
+
+
+@dataclass(frozen=True)
+class Scales:
+    """What turns numbers of the robot into numbers of the network.
+
+    Attributes:
+        state_mean, state_std: of joints (rad) and gripper (0 .. 1), 8 each.
+        action_std: of the seven joint targets (rad) relative to the joints where a chunk starts.
+    """
+
+    state_mean: tuple[float, ...]
+    state_std: tuple[float, ...]
+    action_std: tuple[float, ...]
+
+    def state(self, joints: Any, gripper: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """States (..., 8) from joints (..., 7) and gripper (...)."""
+        raw = np.concatenate([np.asarray(joints), np.asarray(gripper)[..., None]], -1)
+        return np.asarray((raw - np.array(self.state_mean)) / np.array(self.state_std), dtype=np.float32)
+
+    def normalised(self, deltas: Any, gripper: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
+        """Actions (..., 8) from relative joint targets (..., 7) and gripper targets (...)."""
+        joints = np.asarray(deltas) / np.array(self.action_std)
+        return np.concatenate([joints, 2.0 * np.asarray(gripper)[..., None] - 1.0], -1).astype(np.float32)
+
+    def actions(self, normalised: Any, joints: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Joint targets (rad) and gripper (0 open .. 1 closed), (rows, 8), for a chunk that starts at joints (7,)."""
+        rows = np.asarray(normalised, dtype=np.float64)
+        targets = rows[:, :7] * np.array(self.action_std) + np.asarray(joints, dtype=np.float64)
+        return np.column_stack([targets, np.clip((rows[:, 7] + 1.0) / 2.0, 0.0, 1.0)])
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a checkpoint says of itself.
+
+    Attributes:
+        training: what it was trained with and on, plain data for the card.
+    """
+
+    name: str
+    design: Design
+    scales: Scales
+    training: dict[str, Any]
+    schema: int = SCHEMA
+
+
+def write_checkpoint(path: Path, weights: dict[str, Tensor], head: Head) -> None:
+    """Write weights as half precision numbers.
+
+    Raises:
+        StartError: it cannot be written.
+    """
+    half = {name: tensor.detach().cpu().to(torch.float16).contiguous() for name, tensor in weights.items()}
+    metadata = {"rbench-pi0": json.dumps(to_plain(head), sort_keys=True, allow_nan=False)}
+    try:
+        with replacing_binary(path) as file:
+            file.write(save(half, metadata))
+    except OSError as problem:
+        raise StartError(f"{path}: the checkpoint cannot be written ({problem}); give another folder") from problem
+
+
+def read_head(path: Path) -> Head:
+    """The head of a checkpoint.
+
+    Raises:
+        StartError: it is no checkpoint of the embedded policy.
+    """
+    return _opened(path)[0]
+
+
+def read_checkpoint(path: Path) -> tuple[Network, Head]:
+    """The network of a checkpoint, in single precision, ready for inference on the CPU.
+
+    Raises:
+        StartError: it is no checkpoint of the embedded policy, or holds numbers that are not finite.
+    """
+    head, weights = _opened(path)
+    network = Network(head.design)
+    try:
+        network.load_state_dict(weights)
+    except RuntimeError as problem:
+        raise _not_one(path, "its weights do not fit its own design") from problem
+    if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):
+        raise _not_one(path, "it holds weights that are NaN or infinite")
+    return network.eval().requires_grad_(False), head
+
+
+def _opened(path: Path) -> tuple[Head, dict[str, Tensor]]:
+    if not path.is_file():
+        raise StartError(f"{path}: no such file; give -o weights=hue, -o weights=plain or the path of a checkpoint")
+    try:
+        with safe_open(path, framework="pt") as file:
+            text = (file.metadata() or {}).get("rbench-pi0", "")
+            weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118 - no mapping
+    except (SafetensorError, OSError) as problem:
+        raise _not_one(path, str(problem).splitlines()[0]) from problem
+    try:
+        head = from_plain(Head, json.loads(text))
+    except (RbenchError, ValueError, TypeError, KeyError, RecursionError) as problem:
+        raise _not_one(path, "its head is missing or not as rbench-pi0 writes it") from problem
+    numbers = (*head.scales.state_mean, *head.scales.state_std, *head.scales.action_std)
+    if head.schema != SCHEMA or len(numbers) != 3 * NUMBERS - 1 or not np.isfinite(numbers).all():
+        raise _not_one(path, f"its head is of schema {head.schema}, or its scales are not finite")
+    return head, weights
+
+
+def _not_one(path: Path, why: str) -> StartError:
+    return StartError(
+        f"{path} is no checkpoint of the embedded policy: {why}; give one that `rbench-pi0 train`"
+        " wrote, or -o weights=hue"
+    )

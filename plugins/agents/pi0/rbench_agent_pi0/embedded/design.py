@@ -1,0 +1,72 @@
+"""What the embedded policy looks at and how large it is: plain values that a checkpoint carries in its head."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+#: Joints and gripper: of the state, and of a row of actions.
+NUMBERS = 8
+#: Place 0 of the vocabulary is padding, place 1 any word that was not in training.
+PADDING, UNKNOWN = 0, 1
+
+
+@dataclass(frozen=True)
+class Eye:
+    """What the policy sees of one camera.
+
+    Attributes:
+        camera: its name.
+        crop: (left, top, right, bottom) in shares of the picture's sides; the rest is never seen.
+        size: side of the square that the crop is reduced to, pixels; a multiple of 16.
+    """
+
+    camera: str
+    crop: tuple[float, float, float, float]
+    size: int
+
+
+@dataclass(frozen=True)
+class Design:
+    """The shape of a policy.
+
+    Attributes:
+        eyes: one encoder each, in this order. The wrist's crop holds what is between and just before the fingers: the
+            object is not in it when an episode starts, so that the way there must come from the other picture.
+        picture: side of the square pictures it was trained on, pixels.
+        words: the vocabulary of its instructions, without padding and the unknown word.
+        longest: words of an instruction that are read.
+        width: numbers in a token. heads: of every attention. layers: of the action expert.
+        chunk: rows of an answer. rate: Hz at which they follow each other.
+        steps: of Euler's method from noise to actions.
+    """
+
+    eyes: tuple[Eye, ...] = field(
+        default=(Eye("left_top", (0.0, 0.0, 1.0, 1.0), 80), Eye("wrist", (0.25, 0.5, 0.75, 1.0), 64))
+    )
+    picture: int = 128
+    words: tuple[str, ...] = ()
+    longest: int = 16
+    width: int = 128
+    heads: int = 4
+    layers: int = 3
+    chunk: int = 12
+    rate: int = 15
+    steps: int = 10
+
+    def tokens(self, instruction: str) -> list[int]:
+        """An instruction as places in the vocabulary, cut or padded to `longest`."""
+        places = {word: place for place, word in enumerate(self.words, start=UNKNOWN + 1)}
+        found = [places.get(word, UNKNOWN) for word in words_of(instruction)][: self.longest]
+        return found + [PADDING] * (self.longest - len(found))
+
+
+def words_of(text: str) -> list[str]:
+    """The words of a text, small letters, without punctuation."""
+    return re.findall(r"[a-z0-9]+", text.lower())
+
+
+def vocabulary(instructions: Sequence[str]) -> tuple[str, ...]:
+    """The words of some instructions, each once, in order of the alphabet."""
+    return tuple(sorted({word for text in instructions for word in words_of(text)}))
