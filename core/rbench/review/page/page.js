@@ -203,6 +203,7 @@
   }
 
   function askName() {
+    if (busy) return;
     reviewer = "";
     items = [];
     $("who").hidden = $("foot").hidden = $("views").hidden = true;
