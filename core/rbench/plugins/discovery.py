@@ -31,6 +31,7 @@ FIRST_PARTY = (
     "rbench-factor-context",
     "rbench-factor-viewpoint",
     "rbench-metric-bias",
+    "rbench-metric-perception",
 )
 
 

@@ -91,6 +91,7 @@ class Moka(Agent):
             "questions": self._interview.plain(),
             "plan": None if self._plan is None else [step.model_dump() for step in self._plan],
             "subtasks": self._maker.seen,
+            "near_colors": [probe for seen in self._maker.seen for probe in seen.get("near_colors", ())],
             "phases": self._trace,
             "stages": self._stages.entries,
         }

@@ -48,6 +48,8 @@ class Options(BaseModel):
         text_threshold: least score of a word that counts as said of a box.
         match: whose a box is: `index`: of the name it was asked for; `phrase`: of the first name that contains the
             words read from it, as published. By default the mode decides.
+        near_colors: with how many near colours the detector is asked again for every name with a colour word, to
+            measure how far the vision model and the detector differ (metric `deviation`); 0: it is not.
         keypoints: candidates an object, its middle among them.
         tiles: rows and columns of the grid.
         render: how marks are drawn: `pillow`, in the picture's own resolution; `matplotlib369`, as published, which
@@ -81,6 +83,7 @@ class Options(BaseModel):
     retry_threshold: float = Field(default=0.2, gt=0.0, lt=1.0)
     text_threshold: float = Field(default=0.22, gt=0.0, lt=1.0)
     match: Literal["index", "phrase"] | None = None
+    near_colors: int = Field(default=0, ge=0, le=20)
     keypoints: int = Field(default=6, ge=1, le=20)
     tiles: tuple[Annotated[int, Field(ge=1, le=20)], Annotated[int, Field(ge=1, le=20)]] = (5, 5)
     render: Literal["pillow", "matplotlib369"] = "pillow"

@@ -17,6 +17,7 @@ from rbench_agent_moka.keypoints import Outline, outline
 from rbench_agent_moka.lifting import Body, body_of, lift
 from rbench_agent_moka.marks import marked
 from rbench_agent_moka.motion_question import Chosen, choose_motion
+from rbench_agent_moka.near_colors import probed
 from rbench_agent_moka.options import Options
 from rbench_agent_moka.perception import Detector, Segmenter
 from rbench_agent_moka.phases import Motion
@@ -66,6 +67,9 @@ class SubtaskMaker:
     def _outlines(self, sight: Sight, names: Sequence[str], step: PlannedStep) -> dict[str, Outline]:
         """Where the named objects are in the picture."""
         with self.stages.stage("detect"):
+            if self.options.near_colors:
+                probes = probed(self.detector, sight, names, self.options.near_colors)
+                self.seen[-1]["near_colors"] = probes
             found = find(self.detector, sight, names, self.options)
             self.seen[-1]["notes"] = list(found.notes)
             self.seen[-1]["boxes"] = {

@@ -98,8 +98,9 @@ def test_weights_that_lack_tensors_are_refused(copy: Path, torch: object) -> Non
 
 
 def test_a_folder_that_lacks_its_tokenizer_is_refused(copy: Path) -> None:
-    for file in (copy / "grounding-dino-tiny").glob("*token*"):
-        file.unlink()
+    for file in (copy / "grounding-dino-tiny").iterdir():
+        if "token" in file.name or "vocab" in file.name:
+            file.unlink()
     with pytest.raises(StartError, match=r"grounding-dino-tiny: .*copy the files of the tokenizer|could not be loaded"):
         TransformersDetector(Settings(weights=copy))
 

@@ -1,0 +1,1 @@
+"""Metrics of what agents say and hear about colours and shapes."""
