@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import cast
 
 import torch
 from torch import Tensor, nn
@@ -111,7 +112,7 @@ class PrefixLayer(nn.Module):
         y = self.norms[0](x)
         x = x + self.attention(y, self.attention.remember(y), visible)
         x = x + self.wide(self.norms[1](x))
-        return torch.as_tensor(self.norms[2](x))
+        return self.norms[2](x)
 
 
 class ExpertLayer(nn.Module):
@@ -127,6 +128,10 @@ class ExpertLayer(nn.Module):
         nn.init.zeros_(self.time.weight)
         nn.init.zeros_(self.time.bias)
 
+    def remember(self, prefix: Tensor) -> tuple[Tensor, Tensor]:
+        """What it will see of the prefix."""
+        return self.cross.remember(prefix)
+
     def forward(self, x: Tensor, memory: tuple[Tensor, Tensor], visible: Tensor, time: Tensor) -> Tensor:
         changes = self.time(time)[:, None].chunk(9, 2)
         y = _changed(self.norms[0](x), changes[0], changes[1])
@@ -134,9 +139,10 @@ class ExpertLayer(nn.Module):
         y = _changed(self.norms[1](x), changes[3], changes[4])
         x = x + (1.0 + changes[5]) * self.cross(y, memory, visible)
         y = _changed(self.norms[2](x), changes[6], changes[7])
-        return torch.as_tensor(x + (1.0 + changes[8]) * self.wide(y))
+        return x + (1.0 + changes[8]) * self.wide(y)
 
 
+#: Keys and values of the prefix for every layer of the expert, and which of its tokens are there.
 Memory = tuple[list[tuple[Tensor, Tensor]], Tensor]
 
 
@@ -177,7 +183,7 @@ class Network(nn.Module):
         visible[:, -words.shape[1] :] = words != PADDING
         visible = visible[:, None, None]
         x = self.prefix(x, visible)
-        return [layer.cross.remember(x) for layer in self.layers], visible
+        return [cast(ExpertLayer, layer).remember(x) for layer in self.layers], visible
 
     def velocity(self, memory: Memory, actions: Tensor, time: Tensor) -> Tensor:
         """The velocity (n, chunk, 8) at noisy actions (n, chunk, 8) and times (n,), 0 noise .. 1 actions."""
@@ -186,7 +192,7 @@ class Network(nn.Module):
         at = self.time(_waves(time, self.width))
         for layer, part in zip(self.layers, remembered, strict=True):
             x = layer(x, part, visible, at)
-        return torch.as_tensor(self.velocity_of(self.norm(x)))
+        return self.velocity_of(self.norm(x))
 
 
 def _changed(x: Tensor, scale: Tensor, shift: Tensor) -> Tensor:

@@ -80,7 +80,8 @@ class Training:
         """
         self._folder, self._name, self._data, self._recipe, self._device = folder, name, data, recipe, device
         torch.manual_seed(recipe.seed)
-        self._network = Network(data.design).to(device).to(memory_format=torch.channels_last)
+        self._network = Network(data.design).to(device)
+        self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         matrices = [p for p in self._network.parameters() if p.dim() > 1]
         others = [p for p in self._network.parameters() if p.dim() <= 1]
         groups = [{"params": matrices, "weight_decay": DECAY}, {"params": others, "weight_decay": 0.0}]
