@@ -19,7 +19,8 @@ from rbench.running.run import PreparedRun, execute
 from rbench.suites.accepted import Accepted, accepted_name
 from rbench.suites.suite import Suite
 from rbench.validation.contact_sheet import contact_sheet
-from rbench.validation.directory import CONTACT_SHEET, Validation, ValidationDirectory
+from rbench.validation.directory import CONTACT_SHEET, QUEUE, Validation, ValidationDirectory
+from rbench.validation.findings import Finding
 from rbench.validation.gate import chosen_instances, measure, with_solvability
 from rbench.validation.people import people_verdicts
 from rbench.validation.screening import ScreenAnswer, Screening
@@ -76,32 +77,31 @@ def validate(
     chosen = chosen_instances(suite, wishes.dimensions, wishes.instances)
     begun = _begin(suite, directory, len(chosen))
     findings = list(directory.findings()) if begun.stages.get("measured") else []
-    gl, before = begun.gl, begun.stages
+    before = begun.stages
     if {f.instance for f in findings} != {i.id for i in chosen}:
         findings, gl = measure(
             suite, chosen, directory, execution.at_once, lambda done, planned: on_progress("look", done, planned)
         )
         before = {}
-    rule = suite.validation.pass_rate
+        # Before the expert begins: whatever ends that, nothing is looked at again.
+        directory.write_findings(findings)
+        directory.update(stages={"measured": _measured(suite, findings)}, gl=gl)
     stages: dict[str, Any] = {"measured": None, **{k: v for k, v in before.items() if k in ("solvable", "model")}}
     if wishes.expert:
         stages["solvable"] = solve(catalog, suite, physical_contexts(suite, chosen), directory, execution, run_it)
     findings = with_solvability(findings, frozenset(stages.get("solvable", {}).get("unsolved", ())))
-    rows = level_table(suite, findings)
-    stages["measured"] = {
-        **measured_stage(findings, rule),
-        "levels": rows,
-        "suggestions": suggestions(rows),
-        "gate": GATE,
-    }
+    stages["measured"] = _measured(suite, findings)
     answers: dict[str, ScreenAnswer] = {}
     directory.write_findings(findings)
-    validation = directory.update(stages=stages, gl=gl)
+    directory.update(stages=stages)
+    rule = suite.validation.pass_rate
     if wishes.vision is not None:
         screening = Screening(directory, wishes.vision, suite.validation)
         answers = screening.ask(findings, execution.at_once, lambda done, planned: on_progress("ask", done, planned))
         stages["model"] = model_stage(findings, answers, wishes.vision.entry.qualified, rule)
-    if wishes.vision is not None or not (directory.path / "queue.jsonl").exists() or "model" not in stages:
+    # People may be reading it: it changes only when there is more to say of a picture.
+    kept = before and wishes.vision is None and ("model" in stages or directory.decisions())
+    if not kept or not (directory.path / QUEUE).exists():
         directory.write_queue(queue_of(findings, answers, wishes.sample))
     verdicts = people_verdicts(directory.queue(), directory.decisions())
     if (people := people_stage(verdicts, stages["measured"]["pictures"], rule)) is not None:
@@ -121,6 +121,12 @@ def accepted_place(suite: Suite, directory: ValidationDirectory) -> Path:
     """Where in the directory the accepted validation is written, under the name that it needs beside the suite."""
     file = PurePath(suite.source).name if suite.source.endswith(".toml") else f"{suite.name}.toml"
     return directory.path / accepted_name(file)
+
+
+def _measured(suite: Suite, findings: Sequence[Finding]) -> dict[str, Any]:
+    rows = level_table(suite, findings)
+    stage = measured_stage(findings, suite.validation.pass_rate)
+    return {**stage, "levels": rows, "suggestions": suggestions(rows), "gate": GATE}
 
 
 def _begin(suite: Suite, directory: ValidationDirectory, instances: int) -> Validation:
