@@ -51,9 +51,21 @@ _PLACES = {"html": "report/index.html", "csv": "report/csv", "figures": "report/
     show_default=True,
     help="paper: each context's CV is rounded before averaging, as RoboView-Bias prints it.",
 )
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="NAME",
+    help="Compute this metric too, besides those that the suite names. May be given several times.",
+)
 @click.option("--no-pictures", is_flag=True, help="html: do not render the first frames of failures.")
 def command(
-    directories: tuple[Path, ...], form: str, output: Path | None, convention: Convention, no_pictures: bool
+    directories: tuple[Path, ...],
+    form: str,
+    output: Path | None,
+    convention: Convention,
+    metrics: tuple[str, ...],
+    no_pictures: bool,
 ) -> int:
     """Report of the runs in DIR..., also half-finished or still running.
 
@@ -61,12 +73,14 @@ def command(
     """
     runs = [open_run(directory) for directory in directories]
     catalog = build_catalog()
+    for name in metrics:
+        catalog.get("metric", name)
     if form in ("table", "json"):
-        summaries: Sequence[Any] = [summarise(run, catalog, convention) for run in runs]
+        summaries: Sequence[Any] = [summarise(run, catalog, convention, metrics) for run in runs]
         said = _print_summaries(summaries, form, output)
     else:
         place = _place(runs, form, output)
-        reports = gather(runs, catalog, convention)
+        reports = gather(runs, catalog, convention, metrics)
         summaries, said = [report.summary for report in reports], False
         _write_files(reports, catalog, form, place, pictures=not no_pictures)
     problems = list(dict.fromkeys(problem for summary in summaries for problem in summary["problems"]))

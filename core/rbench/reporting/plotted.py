@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+from rbench.reporting.histograms import histograms_of
 from rbench.reporting.run_labels import wrapper_pairs
 from rbench.reporting.run_report import RunReport
 from rbench.reporting.tallies import Count, grouped
@@ -96,6 +97,15 @@ def _levels(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
                 value = kinds.values.get(level)
                 plain = value if value is None or isinstance(value, (str, int, float)) else json.dumps(value)
                 yield report.label, dimension.name, level, groups.get(level), plain, *_rate(count)
+
+
+def _words(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
+    for report in reports:
+        for found in histograms_of(report.summary):
+            what = (report.label, found.metric, found.figure, found.factor)
+            yield from ((*what, None, word, number, found.total) for word, number in found.counts.items())
+            for level, (total, counts) in found.by.items():
+                yield from ((*what, level, word, number, total) for word, number in counts.items())
 
 
 def _groups(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
@@ -222,6 +232,12 @@ _TABLES: tuple[tuple[str, str, tuple[str, ...], Callable[[Sequence[RunReport]], 
             "cv_reduction",
         ),
         _wrappers,
+    ),
+    (
+        "words",
+        "Words that metrics counted (Figures 5, 6, 13); without a level: all of them",
+        ("run", "metric", "figure", "factor", "level", "word", "count", "total"),
+        _words,
     ),
     ("outcomes", "Outcomes by dimension", ("run", "dimension", "outcome", "episodes"), _outcomes),
     (

@@ -56,13 +56,15 @@ class RunReport:
         return levels_of(dimension.levels[factor], self.tallies.values.get(factor, {}))
 
 
-def gather(runs: Sequence[RunDirectory], catalog: Catalog, convention: Convention = "default") -> list[RunReport]:
-    """Summarise and count runs, in the order given.
+def gather(
+    runs: Sequence[RunDirectory], catalog: Catalog, convention: Convention = "default", metrics: Sequence[str] = ()
+) -> list[RunReport]:
+    """Summarise and count runs, in the order given; with these metrics besides those of their suites.
 
     Raises:
         StartError: the records of one cannot be read.
     """
-    summaries = [summarise(run, catalog, convention) for run in runs]
+    summaries = [summarise(run, catalog, convention, metrics) for run in runs]
     return [
         RunReport(label, run, summary, _tally(run, summary))
         for label, run, summary in zip(run_labels(summaries), runs, summaries, strict=True)

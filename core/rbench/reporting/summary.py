@@ -6,7 +6,7 @@ Core knows the keys; metrics fill them. What no metric computes is null.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rbench.design import Dimension
@@ -48,7 +48,9 @@ ROW_KEYS = (
 _log = logging.getLogger("rbench.reporting")
 
 
-def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "default") -> dict[str, Any]:
+def summarise(
+    run: RunDirectory, catalog: Catalog, convention: Convention = "default", metrics: Sequence[str] = ()
+) -> dict[str, Any]:
     """The report of a run, also of one that is half-finished or being written.
 
     A metric that is not installed or fails costs its own numbers only; `problems` says which and why.
@@ -57,6 +59,7 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
         run: an open run directory.
         catalog: where the metrics that the suite names are found.
         convention: `paper` keeps the arithmetic of the paper a metric comes from, quirks included.
+        metrics: names of metrics to compute besides those of the suite.
 
     Raises:
         StartError: the records cannot be read.
@@ -65,7 +68,8 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
     with run.store(readonly=True) as store:
         end = store.last_position()  # every number below is about the same episodes
         by_dimension = store.counts_by_dimension(through=end)
-        results, problems = _computed(manifest, store, end, catalog, convention)
+        names = tuple(dict.fromkeys((*manifest.metrics, *metrics)))
+        results, problems = _computed(names, manifest, store, end, catalog, convention)
         stages = stage_table(store.records(counted_only=True, through=end))
         usage = vision_usage(store, through=end)
     counts = episode_counts(manifest.planned, by_dimension.values())
@@ -115,12 +119,12 @@ def summarise(run: RunDirectory, catalog: Catalog, convention: Convention = "def
 
 
 def _computed(
-    manifest: Manifest, store: EpisodeStore, end: int, catalog: Catalog, convention: Convention
+    names: Sequence[str], manifest: Manifest, store: EpisodeStore, end: int, catalog: Catalog, convention: Convention
 ) -> tuple[dict[str, MetricResult], list[str]]:
-    """The result of each metric of the suite, and what went wrong with the others."""
+    """The result of each metric, and what went wrong with the others."""
     results: dict[str, MetricResult] = {}
     problems = []
-    for name in manifest.metrics:
+    for name in names:
         try:
             metric = catalog.make("metric", name)
             results[name] = metric.compute(store.records(counted_only=True, through=end), manifest.design, convention)

@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from rbench.reporting.histograms import histograms_of, scalars_of
 from rbench.reporting.layout import UNBOUNDED, Column, Row, Visible, Wrapped, fitted, shown
 from rbench.reporting.notes import notes
 from rbench.reporting.numbers import (
@@ -204,6 +205,11 @@ def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
         yield Text("")
         yield Text(heading_of(stages), style="bold")
         yield fitted("stage", rows_of(stages), COLUMNS)
+    counted = list(histograms_of(summary))
+    for metric in dict.fromkeys(histogram.metric for histogram in counted):
+        yield Text("")
+        yield Wrapped(Text(f"{metric}: {scalars_of(summary['metrics'][metric])}"))
+        yield from (Wrapped(Text(histogram.line())) for histogram in counted if histogram.metric == metric)
 
 
 def _dimensions(rows: Mapping[str, Row], average: Row) -> Iterable[RenderableType]:

@@ -1,4 +1,4 @@
-"""The paper's Figures 2, 3, 4 and 7 and Tables 1 and 2 by name, and two more, as PDF and SVG."""
+"""The paper's Figures 2 to 7 and 13 and Tables 1 and 2 by name, and two more, as PDF and SVG."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from rbench.reporting.figures.drawing import PAPER, Drawing, drawing, short
 from rbench.reporting.figures.group_bars import group_bars
 from rbench.reporting.figures.run_panels import Panel, bias_overview, bias_rows, dimension_panel, grid_panel
 from rbench.reporting.figures.text_table import table_size, text_table
+from rbench.reporting.figures.word_panels import bar_panel, level_panel
+from rbench.reporting.histograms import histograms_of
 from rbench.reporting.paper_tables import PaperTable, paper_tables
 from rbench.reporting.plotted import Table, tables
 from rbench.reporting.run_report import RunReport
@@ -77,6 +79,7 @@ def paper_figures(reports: Sequence[RunReport]) -> Iterator[PaperFigure]:
         yield PaperFigure("fig4", partial(_side_by_side, grids))
     if found["wrappers"].rows:
         yield PaperFigure("fig7", partial(_wrapper_figure, found["wrappers"]))
+    yield from _word_figures(shown)
     for table in paper_tables(reports):
         yield PaperFigure(table.name, partial(_table_figure, table))
     rows = [bias_rows(report, number) for number, report in enumerate(shown)]
@@ -88,6 +91,20 @@ def paper_figures(reports: Sequence[RunReport]) -> Iterator[PaperFigure]:
         labelled = _dimension_panels(shown, dimension, found)
         if labelled[0][0].kind != "rings":
             yield PaperFigure(f"levels-{_file_name(dimension.name)}", partial(_side_by_side, labelled))
+
+
+def _word_figures(reports: Sequence[RunReport]) -> Iterator[PaperFigure]:
+    """Histograms of words that metrics give, and the same by what was true."""
+    panels: dict[str, list[tuple[Panel, str]]] = {}
+    for report in reports:
+        for histogram in histograms_of(report.summary):
+            if not histogram.counts:
+                continue
+            drawn = [bar_panel(histogram), *([level_panel(histogram)] if histogram.by else [])]
+            for panel in drawn:
+                panels.setdefault(panel.key, []).append((panel, report.label))
+    for key, labelled in panels.items():
+        yield PaperFigure(_file_name(key), partial(_side_by_side, labelled))
 
 
 def _ring_figures(reports: Sequence[RunReport], found: Mapping[str, Table]) -> Iterator[PaperFigure]:

@@ -33,7 +33,7 @@ class Panel:
     Attributes:
         key: names it within its run.
         title: what it shows, for people.
-        kind: `rings`, `colors`, `pairs`, `numbers`, `names`, `grid` or `bias`.
+        kind: `rings`, `colors`, `pairs`, `numbers`, `names`, `grid`, `bias` or `words`.
         height: for a width of 360.
         alt: what there is to see, in words.
         draw: draws it.

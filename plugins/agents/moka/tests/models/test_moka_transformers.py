@@ -11,6 +11,7 @@ import pytest
 from rbench.errors import StartError
 from rbench_agent_moka.backends import detector, segmenter
 from rbench_agent_moka.backends.transformers import TransformersDetector, TransformersSegmenter
+from rbench_agent_moka.near_colors import probed
 from rbench_agent_moka.perception import Settings
 from rbench_agent_moka.sight import Sight
 from rbench_agent_moka.weights import SUMS
@@ -63,6 +64,12 @@ def test_there_is_a_mask_of_the_picture_for_every_box(settings: Settings, sight:
 def test_the_same_picture_gives_the_same(settings: Settings, sight: Sight) -> None:
     first, second = (TransformersDetector(settings).detect(sight, ["red cube"], 0.01) for _ in range(2))
     assert first == second
+
+
+def test_it_can_be_asked_again_with_near_colours(settings: Settings, sight: Sight) -> None:
+    (entry,) = probed(TransformersDetector(settings), sight, ["red cube"], 3)
+    assert (entry["word"], len(entry["near"])) == ("red", 3)
+    assert all(0 <= score <= 1 for score in (entry["score"], *entry["near"].values()))
 
 
 def test_its_files_are_known_by_their_hash(settings: Settings) -> None:
