@@ -27,6 +27,11 @@ def test_the_line_says_which_stages_were_done_and_which_were_not() -> None:
     assert line == "suite validated: measured 98.8 % of 2,127, by people 100.0 % of 2,716; not yet by a vision model"
 
 
+def test_a_model_is_called_by_its_name() -> None:
+    stages = {"model": {"pass_rate": 1.0, "instances": 9, "vision": "rbench/opencv"}}
+    assert "by rbench/opencv 100.0 % of 9;" in validation_line(accepted(stages=stages))
+
+
 @pytest.mark.parametrize(
     ("changes", "found"),
     [({}, True), ({"suite_hash": "other"}, False), ({"schema": 99}, False), ({"added_later": 1}, True)],

@@ -74,6 +74,11 @@ def read_accepted(folder: Traversable | Path, suite_file: str, suite_hash: str) 
         ) from None
 
 
+def _words(words: str, stage: Mapping[str, Any]) -> str:
+    """What a table calls a stage: a model by its name, for an `opencv` is no second opinion of the paper's kind."""
+    return f"by {stage['vision']}" if "vision" in stage else words
+
+
 def validation_line(validated: Mapping[str, Any] | None) -> str:
     """Whether a suite is validated, as tables say it: `suite validated: measured 98.8 % of 2127 instances`.
 
@@ -84,7 +89,7 @@ def validation_line(validated: Mapping[str, Any] | None) -> str:
         return "suite not validated: nobody has checked that its pictures are fair (rbench validate)"
     stages = validated.get("stages") or {}
     said = [
-        f"{words} {100 * stages[stage]['pass_rate']:.1f} % of {stages[stage]['instances']:,}"
+        f"{_words(words, stages[stage])} {100 * stages[stage]['pass_rate']:.1f} % of {stages[stage]['instances']:,}"
         for stage, words in STAGES.items()
         if stage in stages
     ]
