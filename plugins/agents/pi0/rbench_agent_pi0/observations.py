@@ -43,7 +43,7 @@ def letterboxed(image: npt.NDArray[np.uint8], height: int, width: int) -> npt.ND
 
 
 def _picture(observation: Observation, camera: str, size: int, gray: bool) -> npt.NDArray[np.uint8]:
-    image = observation.cameras[camera].rgb
-    if gray:
-        image = np.full_like(image, GRAY)
+    view = observation.cameras[camera]
+    # A picture that nobody sees is not rendered.
+    image = np.full((view.height, view.width, 3), GRAY, dtype=np.uint8) if gray else view.rgb
     return letterboxed(image, size, size) if size else image
