@@ -38,8 +38,9 @@ class Histogram:
         """In one line of text."""
         if not self.total:
             return f"{self.title}: none (n = 0)"
-        named = [f"{word} {percent(n / self.total)}" for word, n in list(self.counts.items())[:_NAMED]]
-        more = len(self.counts) - _NAMED
+        found = [(word, n) for word, n in self.counts.items() if n]
+        named = [f"{word} {percent(n / self.total)}" for word, n in found[:_NAMED]]
+        more = len(found) - _NAMED
         return f"{self.title} (n = {self.total}): {', '.join(named)}" + (f", and {more} more" if more > 0 else "")
 
 

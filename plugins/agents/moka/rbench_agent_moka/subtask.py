@@ -69,7 +69,7 @@ class SubtaskMaker:
         with self.stages.stage("detect"):
             if self.options.near_colors:
                 probes = probed(self.detector, sight, names, self.options.near_colors)
-                self.seen[-1]["near_colors"] = probes
+                self.seen[-1]["near_colors"] = [probe | {"role": _role(probe["name"], step)} for probe in probes]
             found = find(self.detector, sight, names, self.options)
             self.seen[-1]["notes"] = list(found.notes)
             self.seen[-1]["boxes"] = {

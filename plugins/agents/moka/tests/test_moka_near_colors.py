@@ -64,7 +64,10 @@ def test_the_agent_reports_it_where_it_is_asked_to(scripted: Callable, agent: Ca
     made = agent(scripted(step), near_colors=3)
     made.reset(start)
     made.act(start.observation)
-    assert [(e["word"], len(e["near"])) for e in made.report()["near_colors"]] == [("red", 3), ("yellow", 3)]
+    assert [(e["word"], len(e["near"]), e["role"]) for e in made.report()["near_colors"]] == [
+        ("red", 3, "object"),
+        ("yellow", 3, "destination"),
+    ]
 
 
 def test_it_is_not_asked_again_by_default(scripted: Callable, agent: Callable, start: EpisodeStart) -> None:

@@ -2,7 +2,8 @@
 
 It reads `near_colors` of an agent's report: a list of `{name, word, score, near: {word: score}}`, one entry for every
 name with a colour word of which the detector was asked again with other words. An entry deviates when a near word
-scores more than `THRESHOLD` above the word that was said. (The paper's rate is 17.78 %.)
+scores more than `THRESHOLD` above the word that was said. (The paper's rate is 17.78 %.) Entries with a `role` other
+than "object" are left out: the true colour is that of the object.
 """
 
 from __future__ import annotations
@@ -133,6 +134,8 @@ def _probes(record: EpisodeRecord) -> Iterator[Probe]:
         return
     for entry in entries[:_MOST]:
         if not isinstance(entry, Mapping) or not isinstance(entry.get("near"), Mapping):
+            continue
+        if entry.get("role") not in (None, "object"):  # the box of roboview-bias is always yellow
             continue
         near = {word: score for word, score in entry["near"].items() if isinstance(word, str) and _is_score(score)}
         word, score = entry.get("word"), entry.get("score")

@@ -34,6 +34,11 @@ def test_the_best_near_word_counts(make_record: Callable, design: Design) -> Non
     assert found["preferred"] == [{"word": "red", "near": "scarlet", "times": 1, "gain_mean": pytest.approx(0.2)}]
 
 
+def test_what_the_object_is_put_into_is_left_out(make_record: Callable, design: Design) -> None:
+    probes = [probe(0.4, crimson=0.9) | {"role": role} for role in ("object", "destination")]
+    assert extra([make_record({"near_colors": probes})], design)["probes"] == 1
+
+
 def test_rates_are_over_all_and_by_the_true_colour(make_record: Callable, design: Design) -> None:
     records = [
         make_record({"near_colors": [probe(0.2, crimson=0.6)]}, color="crimson", repeat=0),
