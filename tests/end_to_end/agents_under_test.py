@@ -289,6 +289,16 @@ class TimesInAList(Base):
         return [1.0]
 
 
+class TakesForEver(TimesInAList):
+    def timing(self):
+        return {"infer": float("inf")}
+
+
+class RaisesGeneratorExit(Base):
+    def act(self, observation):
+        raise GeneratorExit
+
+
 class SetsNumpyErrors(Base):
     def act(self, observation):
         np.seterr(all="raise")

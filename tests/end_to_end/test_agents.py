@@ -26,6 +26,8 @@ ERRORS = {
     "WaypointsOfNothing": "tuple of Waypoint",
     "ReportsItself": "report()",
     "TimesInAList": "timing()",
+    "TakesForEver": "inf is no time",
+    "RaisesGeneratorExit": "GeneratorExit",
 }
 
 

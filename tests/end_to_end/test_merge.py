@@ -258,6 +258,11 @@ def test_the_place_must_be_free(parts: Path, rbench_command: Callable[..., Any],
     assert (tmp_path / "file").read_text() == "x"
     assert rbench_command("merge", *sources, "-o", str(tmp_path / "empty")).code == 0
     assert rbench_command("merge", *sources, "-o", str(tmp_path / "new" / "deep")).code == 0
+    inside = parts / "s1" / "sub"
+    ran = rbench_command("merge", *sources, "-o", str(inside))
+    assert ran.code == 2
+    assert "lies inside" in ran.err
+    assert not inside.exists()
 
 
 def test_a_run_that_is_being_written_is_refused(

@@ -91,8 +91,9 @@ class Served:
     """One response of the server.
 
     Attributes:
-        body: JSON, or text as it is.
+        body: JSON, or text or bytes as they are.
         pause: seconds before it is sent.
+        drip: seconds between its bytes, from its first header on.
         cut: the connection is closed without a response.
     """
 
@@ -100,6 +101,7 @@ class Served:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     pause: float = 0.0
+    drip: float = 0.0
     cut: bool = False
 
 
@@ -164,8 +166,14 @@ class Endpoint:
                 if served.cut:
                     self.close_connection = True
                     return
-                data = (served.body if isinstance(served.body, str) else json.dumps(served.body)).encode()
+                data = served.body
+                if not isinstance(data, bytes):
+                    data = (data if isinstance(data, str) else json.dumps(data)).encode()
                 try:
+                    if served.drip:
+                        for byte in f"HTTP/1.1 {served.status} Odd\r\nx-header: {data!r}\r\n\r\n".encode():
+                            self.wfile.write(bytes([byte]))
+                            time.sleep(served.drip)
                     self.send_response(served.status)
                     for name, value in {"content-type": "application/json", **served.headers}.items():
                         self.send_header(name, value)

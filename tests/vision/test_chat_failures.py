@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import json
+import resource
 import tempfile
 import threading
 import time
@@ -72,6 +74,24 @@ def test_a_slow_server_has_an_end_and_is_not_the_agents_fault(endpoint: Any, mod
     with pytest.raises(InfrastructureError, match=r"no whole reply within 0\.2 s"):
         ask(model(timeout=0.2, max_retries=1))
     assert len(endpoint.asked) == 2
+
+
+def test_a_response_that_comes_drop_by_drop_has_an_end(endpoint: Any, model: Any, served: Any) -> None:
+    endpoint.say(served("slow", 500, drip=0.05))
+    with pytest.raises(InfrastructureError, match=r"no whole reply within 0\.3 s"):
+        ask(model(timeout=0.3, max_retries=0))
+
+
+@pytest.mark.parametrize("status", [200, 500, 302])
+def test_a_body_that_grows_when_it_is_unpacked_is_not_read_to_its_end(
+    endpoint: Any, model: Any, served: Any, status: int
+) -> None:
+    bomb = gzip.compress(bytes(400 << 20), 1)
+    endpoint.say(served(bomb, status, {"content-encoding": "gzip"}))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(RbenchError):
+        ask(model(max_retries=0))
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 200 << 10
 
 
 def test_a_server_that_is_not_there_is_not_the_agents_fault(endpoint: Any, model: Any) -> None:
@@ -310,7 +330,7 @@ def test_requests_of_all_workers_keep_to_the_rate(endpoint: Any, model: Any) -> 
     for worker in workers * 2:
         ask(worker)
     times = [request.when for request in endpoint.asked]
-    assert times[-1] - times[0] >= 0.29
+    assert times[-1] - times[0] >= 0.2  # 0.3 where they left; they take time to arrive
 
 
 def test_no_more_requests_are_under_way_than_allowed(endpoint: Any, model: Any, chat: Any, served: Any) -> None:

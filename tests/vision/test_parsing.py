@@ -139,11 +139,12 @@ def test_what_cannot_be_read_is_unparsable_and_kept_whole(text: str) -> None:
     [
         '{"subtasks": ["a"], "subtasks": ["b"]}',
         '{"subtasks": [NaN]}',
+        '{"subtasks": [' + "9" * 5_000 + "]}",
         "[" * 100_000 + "]" * 100_000,
         "{'a':" * 2_000 + "1" + "}" * 2_000,
         "x" * 300_000,
     ],
-    ids=["same key twice", "not a number", "deep", "deep python", "long"],
+    ids=["same key twice", "not a number", "huge number", "deep", "deep python", "long"],
 )
 def test_what_is_ambiguous_or_absurd_is_unparsable(text: str) -> None:
     with pytest.raises(NoAnswer) as caught:

@@ -25,6 +25,9 @@ FORMS = {
     "hexadecimal": KEY.encode().hex(),
     "JSON": json.dumps(KEY),
     "HTML": html.escape(KEY),
+    "every letter a JSON escape": "".join(f"\\u{ord(c):04x}" for c in KEY),
+    "some letters a JSON escape": KEY.replace("s", "\\u0073").replace("k", "\\u006B"),
+    "with invisible characters": KEY.replace("can", "c\u200ba\\u200Bn\u00ad"),
 }
 
 

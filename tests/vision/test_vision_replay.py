@@ -180,6 +180,8 @@ def test_a_recording_that_is_not_there_is_refused(tmp_path: Path) -> None:
         {"value": None},
         {"usage": {"tokens": 1}},
         {"usage": "many"},
+        {"usage": {"tokens_in": -(10**30)}},
+        {"value": {"start": "cube", "start_xyxy": [1e308, -1e308, 2e308, 3], "end": "box", "end_xyxy": None}},
         {"outcome": "answered", "value": []},
     ],
 )

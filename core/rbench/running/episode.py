@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from math import isfinite
 from typing import Any, TypeVar
 
 import numpy as np
@@ -295,7 +296,7 @@ class EpisodeRunner:
             return result
         except (AgentError, InfrastructureError, StartError, StoppedEarly):
             raise
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt:
             raise
         except BaseException as problem:  # an agent may raise anything
             kind = _AskedToExit if isinstance(problem, SystemExit) else AgentError
@@ -370,7 +371,7 @@ class EpisodeRunner:
         try:
             report = self._ask(progress, Phase.AGENT_REPORT, self.agent.report)
             seconds = self._ask(progress, Phase.AGENT_REPORT, self.agent.timing)
-            progress.agent_timing = {f"agent.{name}": float(value) for name, value in seconds.items()}
+            progress.agent_timing = {f"agent.{name}": _seconds(value) for name, value in seconds.items()}
             return to_plain(report), error, outcome, reason
         except InfrastructureError as problem:
             message, blame = _text(problem), "infrastructure_error"
@@ -388,6 +389,13 @@ class EpisodeRunner:
     def _own_seed(self, episode: Episode) -> Any:
         instance = episode.instance
         return block_seed(self.seed, self.suite.name, instance.task, instance.context, episode.repeat, salt=instance.id)
+
+
+def _seconds(value: Any) -> float:
+    seconds = float(value)
+    if not isfinite(seconds):
+        raise ValueError(f"{seconds} is no time")
+    return seconds
 
 
 def hash_frame(image: npt.NDArray[np.uint8]) -> str:

@@ -67,6 +67,9 @@ def merge(catalog: Catalog, places: Sequence[Path], out: Path, *, accept_changes
         StartError: one is being written or damaged, or the suite is not what it was.
     """
     runs = _opened(places)
+    inside = next((place for place in places if out.resolve().is_relative_to(place.resolve())), None)
+    if inside is not None:
+        raise UsageError(f"-o {out}: lies inside {inside}, which is to stay as it is; choose a folder elsewhere")
     _check_free(out)
     changes = _changes(runs, accept_changes)
     suite = load_suite(catalog, runs[0].manifest.suite.source)

@@ -26,6 +26,10 @@ class CutOff(ValueError):
     """The text ends inside a value."""
 
 
+#: Digits of a whole number in an answer.
+_DIGITS = 100
+
+
 class NotJson(ValueError):
     """There is no value in the text that could be read."""
 
@@ -96,7 +100,14 @@ def load(text: str) -> tuple[Any, list[str]]:
 
 
 def _strict(text: str, strict: bool = True) -> Any:
-    return json.loads(text, strict=strict, parse_constant=_no_constant, object_pairs_hook=_unique)
+    return json.loads(text, strict=strict, parse_constant=_no_constant, parse_int=_whole, object_pairs_hook=_unique)
+
+
+def _whole(digits: str) -> int:
+    # Python itself refuses numbers of some thousand digits, and no float is as large as one of some hundred.
+    if len(digits) > _DIGITS:
+        raise NotJson(f"a number of {len(digits)} digits is none that an answer may hold")
+    return int(digits)
 
 
 def _no_constant(name: str) -> Any:

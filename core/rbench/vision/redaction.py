@@ -18,6 +18,8 @@ REDACTED = "[redacted]"
 #: Shorter texts are no secret to speak of, and replacing them everywhere would garble what is none.
 SHORTEST_SECRET = 6
 _SHORTEST_BASE64 = 8
+#: Zero-width characters and soft hyphens, as such or as JSON escapes.
+_UNSEEN = r"(?:[\u200b-\u200f\u2060\ufeff\u00ad]|\\u(?i:200[b-f]|2060|feff|00ad))*"
 
 
 class Redactor:
@@ -28,7 +30,8 @@ class Redactor:
         #: The secrets and their encoded forms.
         self.forms = frozenset(form for secret in known for form in _forms(secret))
         longest_first = sorted(self.forms, key=len, reverse=True)
-        self._pattern = re.compile("|".join(map(re.escape, longest_first))) if longest_first else None
+        spelt = [_spelt(secret) for secret in sorted(known, key=len, reverse=True)]
+        self._pattern = re.compile("|".join([*spelt, *map(re.escape, longest_first)])) if known else None
 
     def clear(self, text: str) -> str:
         """The text with every form of a secret replaced."""
@@ -43,6 +46,12 @@ class Redactor:
         if isinstance(value, (list, tuple)):
             return [self.clear_plain(item) for item in value]
         return value
+
+
+def _spelt(secret: str) -> str:
+    """A pattern of a secret in which any letter is a JSON escape, and between which invisible ones stand."""
+    letters = (f"(?:{re.escape(c)}|\\\\u(?i:{ord(c):04x}))" for c in secret)
+    return _UNSEEN.join(letters)
 
 
 def _forms(secret: str) -> Iterator[str]:

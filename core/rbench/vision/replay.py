@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from rbench.errors import NoAnswer, StartError, UsageError
 from rbench.interfaces.vision import Call, Question, Reply, Usage, VisionModel
 from rbench.values import from_plain
+from rbench.vision.coordinates import Frame
 from rbench.vision.question_keys import image_hash, question_key
 from rbench.vision.transcripts import read_transcripts
 
@@ -60,9 +61,11 @@ class Replay(VisionModel):
         self._by_call: dict[tuple[str, int], Entry] = {}
         self._by_key: defaultdict[str, list[tuple[str, Entry]]] = defaultdict(list)
         backends: set[str] = set()
+        there: set[str] = set()
         for transcript in read_transcripts(options.recording):
             for index, entry in enumerate(transcript["questions"]):
                 backend = str(entry.get("backend"))
+                there.add(backend)
                 if entry.get("outcome") == "error" or options.backend not in (None, backend):
                     continue
                 backends.add(backend)
@@ -74,7 +77,11 @@ class Replay(VisionModel):
                 " replay with -v backend=NAME"
             )
         if not backends:
-            raise UsageError(f"{options.recording} holds no recorded answer; give a run that asked a vision model")
+            others = f" of {options.backend!r}, but of {', '.join(sorted(there))}" if there else ""
+            raise UsageError(
+                f"{options.recording} holds no recorded answer{others}; give a run that asked"
+                f" {options.backend or 'a vision model'}"
+            )
 
     def ask(self, question: Question, rng: np.random.Generator) -> Reply:
         hashes = tuple(map(image_hash, question.images))
@@ -91,8 +98,12 @@ class Replay(VisionModel):
                     repairs=repairs,
                     usage=usage,
                 )
-            # Boxes in a transcript are pixels already, so no frame is needed.
-            return Reply(question.answer.model_validate(entry["value"]), repairs, usage, entry.get("raw"))
+            if min(usage.tokens_in or 0, usage.tokens_out or 0, usage.cost or 0) < 0:
+                raise ValueError(f"it cost less than nothing: {usage}")
+            # Boxes in a transcript are pixels already; a file that was edited may hold any.
+            frame = Frame("abs", question.images[0].shape[:2]) if question.images else None
+            value = question.answer.model_validate(entry["value"], context={"frame": frame})
+            return Reply(value, repairs, usage, entry.get("raw"))
         except (KeyError, ValueError, ValidationError) as problem:
             self._miss(question, f"what it holds is no {question.answer.__name__} ({str(problem).splitlines()[0]})")
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 import ipaddress
 import logging
 import os
+import threading
 import time
 from collections.abc import Iterator, Mapping
+from queue import Empty, SimpleQueue
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit, urlunsplit
 
@@ -25,6 +27,13 @@ from rbench.vision.redaction import Redactor
 _LARGEST = 8 << 20
 #: Seconds for a connection to be made: a server that is there takes far less.
 _CONNECT = 15.0
+
+
+class _NoSuccess(Exception):
+    """A response with another status than success, and as much of its body as is looked at."""
+
+    def __init__(self, status: int, text: str, headers: Mapping[str, str]) -> None:
+        self.status, self.text, self.headers = status, text, headers
 
 
 class Connection:
@@ -66,38 +75,73 @@ class Connection:
             default_query=query,
             default_headers=headers,
             # Redirects would carry the headers to whoever the server names. A proxy has no way to this machine itself.
-            http_client=openai.DefaultHttpxClient(follow_redirects=False, trust_env=not loopback),
+            http_client=openai.DefaultHttpxClient(
+                follow_redirects=False, trust_env=not loopback, event_hooks={"response": [self._read_no_success]}
+            ),
         )
         # The client has taken these from variables of its own; what is sent is in the options.
         self._client.organization = self._client.project = None
 
     def post(self, body: dict[str, Any]) -> Completion | Failure:
-        """Ask once, in no more than the time limit."""
+        """Ask once, in no more than the time limit.
+
+        In a thread of its own, which is left behind when it takes longer: the client has limits for every wait, but a
+        name that is looked up for ever, and headers that come drop by drop, pass them.
+        """
+        results: SimpleQueue[Completion | Failure | BaseException] = SimpleQueue()
+
+        def ask() -> None:
+            try:
+                results.put(self._post(body))
+            except BaseException as problem:
+                results.put(problem)
+
+        threading.Thread(target=ask, name="rbench-asking", daemon=True).start()
+        try:
+            result = results.get(timeout=self._timeout)
+        except Empty:
+            return self._timed_out()
+        if isinstance(result, BaseException):
+            raise result
+        return result
+
+    def _post(self, body: dict[str, Any]) -> Completion | Failure:
         openai = self._openai
         try:
             completions: Any = self._client.chat.completions.with_streaming_response
             with completions.create(**body, **self._per_request) as response:
-                text = self._read(response)
-                status, headers = response.status_code, dict(response.headers)
-        except openai.APIStatusError as problem:
-            # Read already, and closed.
-            text, status, headers = problem.response.text, problem.status_code, dict(problem.response.headers)
+                return self._understood(response.status_code, self._read(response), dict(response.headers))
+        except _NoSuccess as found:
+            return self._understood(found.status, found.text, found.headers)
         except (openai.APITimeoutError, TimeoutError):
-            return Failure(None, "timeout", f"no whole reply within {self._timeout:g} s")
+            return self._timed_out()
         except (openai.OpenAIError, OSError) as problem:
+            # Some releases of the client wrap what comes out of the hook.
+            cause = problem.__cause__
+            if isinstance(cause, _NoSuccess):
+                return self._understood(cause.status, cause.text, cause.headers)
+            if isinstance(cause, TimeoutError):
+                return self._timed_out()
             return Failure(None, "connection", self._connection_problem(problem))
         except Exception as problem:
             # A connection that breaks while the body is read: the client passes its library's errors through.
             if not type(problem).__module__.startswith(("httpx", "httpcore")):
                 raise
             if "Timeout" in type(problem).__name__:
-                return Failure(None, "timeout", f"no whole reply within {self._timeout:g} s")
+                return self._timed_out()
             return Failure(None, "connection", self._connection_problem(problem))
-        return self._understood(status, text, {name.lower(): value for name, value in headers.items()})
 
     def close(self) -> None:
         """Close what is open."""
         self._client.close()
+
+    def _timed_out(self) -> Failure:
+        return Failure(None, "timeout", f"no whole reply within {self._timeout:g} s")
+
+    def _read_no_success(self, response: Any) -> None:
+        """Called by the HTTP library before it hands a response on: the client would read all of such a body."""
+        if not 200 <= response.status_code < 300:
+            raise _NoSuccess(response.status_code, self._read(response), dict(response.headers))
 
     def _read(self, response: Any) -> str:
         """The body, which may come drop by drop and have no end."""
@@ -111,7 +155,7 @@ class Connection:
                 raise TimeoutError
         return data.decode("utf-8", "replace")
 
-    def _understood(self, status: int, text: str, headers: dict[str, str]) -> Completion | Failure:
+    def _understood(self, status: int, text: str, headers: Mapping[str, str]) -> Completion | Failure:
         body = self.redactor.clear_plain(json_or_none(text))
         broken = isinstance(body, dict) and bool(body.get("error"))
         if 200 <= status < 300 and not broken:
@@ -120,7 +164,7 @@ class Connection:
                 return completion
             shown = self.redactor.clear(text)[:120]
             return Failure(502, "no_completion", f"a body that is no chat completion: {shown!r}")
-        failure = failure_of(status, body, text, headers)
+        failure = failure_of(status, body, text, {name.lower(): value for name, value in headers.items()})
         return Failure(
             failure.status,
             failure.code,
