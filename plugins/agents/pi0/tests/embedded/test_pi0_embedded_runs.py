@@ -1,0 +1,65 @@
+"""The shipped policy in the real world: alone, behind openpi's protocol, and inside the wrapper `sgl`."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rbench
+from rbench.cli import main
+
+pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
+pytest.importorskip("safetensors", reason="checkpoints need safetensors, not installed here")
+
+pytestmark = pytest.mark.gl
+
+
+@pytest.fixture
+def played(tmp_path: Path) -> Callable[..., list[Any]]:
+    """Runs the first episodes of the baseline and returns their records."""
+
+    def play(*words: str, episodes: int = 2) -> list[Any]:
+        number = len(list(tmp_path.iterdir()))
+        given = ["run", "roboview-bias", "--agent", "pi0", "--instances", "color/red/*", "--limit", str(episodes)]
+        out = tmp_path / f"run-{number}"
+        assert main([*given, *words, "--executor", "serial", "--out", str(out)]) == 0
+        with rbench.open_run(out) as run:
+            return list(run.episodes())
+
+    return play
+
+
+def outcomes(records: list[Any]) -> list[str]:
+    return [str(record.outcome) for record in records]
+
+
+def test_without_options_it_puts_the_object_into_the_box(played: Callable[..., list[Any]]) -> None:
+    assert "success" in outcomes(played())
+
+
+def test_an_episode_is_the_same_twice(played: Callable[..., list[Any]]) -> None:
+    first, second = played(episodes=1), played(episodes=1)
+    assert first[0].hashes == second[0].hashes
+    assert (first[0].steps, first[0].outcome) == (second[0].steps, second[0].outcome)
+
+
+def test_inside_sgl_it_runs(played: Callable[..., list[Any]]) -> None:
+    assert "success" in outcomes(played("--wrap", "sgl", "--vision", "opencv"))
+
+
+def test_behind_the_protocol_of_openpi_it_does_as_well(played: Callable[..., list[Any]]) -> None:
+    from rbench_agent_pi0.embedded.policy import EmbeddedPolicy
+    from rbench_agent_pi0.embedded.server import EmbeddedPolicyServer
+
+    server = EmbeddedPolicyServer(EmbeddedPolicy("hue"), 0)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    address = ["-o", "host=127.0.0.1", "-o", f"port={server.port}"]
+    records = played(*address, "-o", "height=128", "-o", "width=128", "-o", "image_size=0")
+    server.shutdown()
+    thread.join(5)
+    assert "success" in outcomes(records)
