@@ -73,8 +73,8 @@ def test_a_curved_side_turns_away() -> None:
     x = (np.arange(64) - 31.5) / 17.0
     depth = np.tile(0.5 - 0.08 * np.sqrt(np.clip(1 - x**2, 0, None)), (64, 1)).astype(np.float32)
     found = form(body, depth, PINHOLE)
-    assert len(found.faces) > 2
     assert found.turned > 0.3
+    assert shading(picture((body, (200, 0, 0)), (found.aside, (120, 0, 0))), found) > 10.0
 
 
 def test_a_body_that_is_not_seen_has_no_form() -> None:

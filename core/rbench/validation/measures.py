@@ -116,11 +116,13 @@ class Form:
     """Which way the visible pixels of a body face.
 
     Attributes:
-        faces: the pixels of each group that faces one way, the largest first; a curved side gives several.
-        turned: share of all pixels that face another way than the largest group, 0 to 1.
+        faces: the pixels of each group that faces one way, the largest first.
+        aside: the pixels that face another way than the largest group; a curved side gives no groups, but these.
+        turned: their share of all pixels, 0 to 1.
     """
 
     faces: tuple[Mask, ...]
+    aside: Mask
     turned: float
 
 
@@ -130,11 +132,13 @@ def form(seen: Mask, depth: npt.NDArray[np.float32], intrinsics: Intrinsics) -> 
     places, left = np.argwhere(known), normals[known]
     total = len(places)
     faces: list[Mask] = []
-    turned = 0.0
+    aside, turned = np.zeros_like(seen), 0.0
     while len(places) and len(places) >= LEAST_FACE * total:
         toward = left @ _commonest(left)
         if not faces:
-            turned = float((toward < np.cos(np.radians(OTHER_FACE))).mean())
+            others = toward < np.cos(np.radians(OTHER_FACE))
+            aside[tuple(places[others].T)] = True
+            turned = float(others.mean())
         like = toward > np.cos(np.radians(SAME_FACE))
         if like.sum() < LEAST_FACE * total:
             break
@@ -142,12 +146,13 @@ def form(seen: Mask, depth: npt.NDArray[np.float32], intrinsics: Intrinsics) -> 
         mask[tuple(places[like].T)] = True
         faces.append(mask)
         places, left = places[~like], left[~like]
-    return Form(tuple(faces), round(turned, _DECIMALS))
+    return Form(tuple(faces), aside, round(turned, _DECIMALS))
 
 
 def shading(lab: Array, found: Form) -> float:
-    """The largest difference between two faces of a body (CIEDE2000 of their mean colours)."""
-    means = np.array([lab[face].mean(axis=0) for face in found.faces]).reshape(-1, 3)
+    """The largest difference between two faces of a body, or one and what is turned aside (CIEDE2000 of the means)."""
+    parts = [*found.faces, found.aside] if found.turned else found.faces
+    means = np.array([lab[part].mean(axis=0) for part in parts]).reshape(-1, 3)
     differences = ciede2000(means[:, None], means[None])
     return round(float(differences.max(initial=0.0)), _DECIMALS)
 

@@ -87,7 +87,7 @@ def validate(
         directory.write_findings(findings)
         directory.update(stages={"measured": _measured(suite, findings)}, gl=gl)
     stages: dict[str, Any] = {"measured": None, **{k: v for k, v in before.items() if k in ("solvable", "model")}}
-    if wishes.expert:
+    if wishes.expert and "solvable" not in stages:
         stages["solvable"] = solve(catalog, suite, physical_contexts(suite, chosen), directory, execution, run_it)
     findings = with_solvability(findings, frozenset(stages.get("solvable", {}).get("unsolved", ())))
     stages["measured"] = _measured(suite, findings)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rbench.design import Instance
-from rbench.errors import StoppedEarly
+from rbench.errors import StartError, StoppedEarly
 from rbench.plugins.catalog import Catalog
 from rbench.record import COUNTED
 from rbench.results.run_directory import RunDirectory
@@ -77,7 +77,10 @@ def solve(
     selection = Selection(instances=tuple(c.tried for c in contexts), repeats=rules.solvable_repeats)
     if (place / "manifest.json").exists():
         run = RunDirectory.open(place)
-        prepared = prepare_resume(catalog, run, execution=execution)
+        try:
+            prepared = prepare_resume(catalog, run, execution=execution)
+        except StartError as problem:
+            raise StartError(f"{problem}. Or remove {place}, and the expert begins again") from None
     else:
         prepared = prepare(catalog, RunDescription(suite.source, Part(EXPERT), selection=selection), execution)
         run = RunDirectory.create(place, prepared.manifest)
