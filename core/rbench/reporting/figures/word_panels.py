@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 from rbench.reporting.figures.drawing import Drawing, tick_labels
 from rbench.reporting.figures.rate_colors import rate_color, text_color
 from rbench.reporting.figures.run_panels import Panel
 from rbench.reporting.histograms import Histogram
+from rbench.reporting.printable import printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+#: Characters of a caption that stand side by side below a panel.
+_WIDE = 38
 #: Words and levels that a panel has room for; the rest are left out, and it says so.
 _WORDS, _LEVELS = 20, 30
 
@@ -35,7 +39,7 @@ def bar_panel(histogram: Histogram) -> Panel:
         axes.set_xticks([])
         left = len(histogram.counts) - len(words)
         more = f"; {left} rarer words left out" if left else ""
-        axes.set_xlabel(f"{histogram.title}, percent of n = {histogram.total}{more}")
+        _caption(axes, f"{histogram.title}, percent of n = {histogram.total}{more}")
         axes.spines["bottom"].set_visible(False)
 
     named = ", ".join(f"{word} {share:.3f}" for word, share in zip(words, shares, strict=True))
@@ -75,7 +79,7 @@ def level_panel(histogram: Histogram) -> Panel:
         labels = [f"{level} ({histogram.by[level][0]})" for level in levels]
         tick_labels(axes, "y", [-float(y) for y in range(len(levels))], labels)
         axes.tick_params(length=0, pad=2, labelcolor=drawing.theme.ink)
-        axes.set_xlabel(f"{histogram.title} by true {histogram.factor} (n), percent")
+        _caption(axes, f"{histogram.title} by true {histogram.factor} (n), percent")
         for spine in axes.spines.values():
             spine.set_visible(False)
 
@@ -87,3 +91,7 @@ def level_panel(histogram: Histogram) -> Panel:
         alt=f"{histogram.title} by true {histogram.factor}: {len(levels)} rows, {len(words)} words",
         draw=draw,
     )
+
+
+def _caption(axes: Axes, text: str) -> None:
+    axes.set_xlabel(textwrap.fill(printable(text), _WIDE))
