@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import torch
 from scipy.stats import binomtest
 
 from rbench import open_run
@@ -30,7 +31,8 @@ def card(head: Head, size: int, runs: Sequence[Path]) -> str:
     recipe, data, curve = (head.training[name] for name in ("recipe", "data", "curve"))
     design = head.design
     eyes = "; ".join(f"{eye.camera}, crop {_crop(eye.crop)}, {eye.size} x {eye.size}" for eye in design.eyes)
-    parameters = sum(parameter.numel() for parameter in Network(design).parameters())
+    with torch.device("meta"):
+        parameters = sum(parameter.numel() for parameter in Network(design).parameters())
     how = ", ".join(f"{name} {value:g}" for name, value in recipe["augmentation"].items())
     rows = {
         "model": f"rbench-pi0 {head.name}: {parameters:,} parameters, {size / 1e6:.2f} MB in half precision. A compact"
@@ -40,7 +42,7 @@ def card(head: Head, size: int, runs: Sequence[Path]) -> str:
         "demonstrations": f"{data['demonstrations']} of {data['suite']} by {data['agent']}, {data['held_out']} of them"
         f" held out; {data['frames']:,} moments; collected with seed {data['seed']}",
         "content": f"SHA-256 of its pictures and actions as read: {data['content']}",
-        "instructions": " / ".join(data["instructions"]) + ". They mean the same: none can matter to this policy",
+        "instructions": " / ".join(data["instructions"]) + " They mean the same: none can matter to this policy",
         "trained": f"{recipe['steps']:,} steps of {recipe['batch']}, rate {recipe['rate']:g} with {recipe['warm_up']}"
         f" steps of warm-up and a cosine, seed {recipe['seed']}; {curve[-1]['seconds'] / 60:.1f} minutes of processor"
         " time in one thread"

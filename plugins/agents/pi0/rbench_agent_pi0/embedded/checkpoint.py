@@ -99,9 +99,10 @@ def read_checkpoint(path: Path) -> tuple[Network, Head]:
         StartError: it is no checkpoint of the embedded policy, or holds numbers that are not finite.
     """
     head, weights = _opened(path)
-    network = Network(head.design)
+    with torch.device("meta"):  # no random weights are drawn, only to be replaced
+        network = Network(head.design)
     try:
-        network.load_state_dict(weights)
+        network.load_state_dict(weights, assign=True)
     except RuntimeError as problem:
         raise _not_one(path, "its weights do not fit its own design") from problem
     if not all(bool(torch.isfinite(tensor).all()) for tensor in weights.values()):

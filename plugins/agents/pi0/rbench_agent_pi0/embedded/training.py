@@ -79,8 +79,9 @@ class Training:
             UsageError: a training with another recipe or other data lies there.
         """
         self._folder, self._name, self._data, self._recipe, self._device = folder, name, data, recipe, device
-        torch.manual_seed(recipe.seed)
-        self._network = Network(data.design).to(device)
+        with torch.random.fork_rng(devices=[]):  # the global generator is left as it was
+            torch.manual_seed(recipe.seed)
+            self._network = Network(data.design).to(device)
         self._network.to(memory_format=torch.channels_last)  # type: ignore[call-overload]
         matrices = [p for p in self._network.parameters() if p.dim() > 1]
         others = [p for p in self._network.parameters() if p.dim() <= 1]
