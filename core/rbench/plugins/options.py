@@ -60,6 +60,12 @@ def _undefined(value: Any) -> str:
     return str(value) if isinstance(value, float) and not math.isfinite(value) else ""
 
 
+#: What pydantic calls tuples, sets and lists is written as one thing: a list of JSON.
+_LISTS = dict.fromkeys(
+    ("tuple_type", "list_type", "set_type", "frozen_set_type"), """should be a list, written like '["a", "b"]'"""
+)
+
+
 def _described(detail: Mapping[str, Any], names: list[str]) -> str:
     option = ".".join(str(part) for part in detail["loc"])
     if detail["type"] == "extra_forbidden":
@@ -67,7 +73,7 @@ def _described(detail: Mapping[str, Any], names: list[str]) -> str:
         return f"there is no option {option!r}.{near}".rstrip(".")
     if detail["type"] == "missing":
         return f"option {option!r} is required"
-    message = str(detail["msg"])
+    message = _LISTS.get(detail["type"], str(detail["msg"]))
     given = detail["input"]
     # A choice shows its alternatives in quotes: 'a', 'b' or 'c'.
     choices = re.findall(r"'([^']*)'", str(detail.get("ctx", {}).get("expected", "")))

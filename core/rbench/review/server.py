@@ -99,8 +99,8 @@ def serve(app: Application, listening: socket.socket) -> None:
     """
     # No log of requests: their addresses hold the token.
     config = uvicorn.Config(
-        app, log_config=None, log_level="error", access_log=False, lifespan="off", ws="none", loop="asyncio", http="h11",
-        server_header=False, timeout_graceful_shutdown=3, limit_concurrency=200,
+        app, log_config=None, log_level="error", access_log=False, lifespan="off", ws="none", loop="asyncio",
+        http="h11", server_header=False, timeout_graceful_shutdown=3, limit_concurrency=200,
     )  # fmt: skip
     uvicorn.Server(config).run(sockets=[listening])
 

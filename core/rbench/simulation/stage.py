@@ -41,9 +41,7 @@ class Stage:
         """Distance (m) along the optical axis to the nearest surface, seen from whichever side."""
         return self._ready_renderer().depth(self.data, camera, height, width, both_sides=True)
 
-    def masks(
-        self, camera: str, height: int, width: int, alone: str | None = None
-    ) -> dict[str, npt.NDArray[np.bool_]]:
+    def masks(self, camera: str, height: int, width: int, alone: str | None = None) -> dict[str, npt.NDArray[np.bool_]]:
         """Visible pixels of every entity; all False where nothing of it is seen.
 
         Args:

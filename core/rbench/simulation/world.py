@@ -146,9 +146,7 @@ class MujocoWorld:
         stage = self._present_stage()
         return read_scene(stage.compiled, stage.data, self.setup.scene)
 
-    def masks(
-        self, camera: str, height: int, width: int, alone: str | None = None
-    ) -> dict[str, npt.NDArray[np.bool_]]:
+    def masks(self, camera: str, height: int, width: int, alone: str | None = None) -> dict[str, npt.NDArray[np.bool_]]:
         """As in `World`; with `alone`, of that entity as if nothing else were there (inside the picture)."""
         masks = self._present_stage().masks(camera, height, width, alone)
         self._gl = self._stage.gl_info()
