@@ -76,6 +76,11 @@ def test_making_calls_the_target_with_options_and_arguments(catalog: Catalog) ->
     assert (options.speed, options.color, context) == (1.0, "red", "context")
 
 
+def test_an_option_that_is_a_list_says_how_one_is_written(catalog: Catalog) -> None:
+    with pytest.raises(UsageError, match=r"'parts' = '1': should be a list, written like '\[\"a\", \"b\"\]'"):
+        catalog.make("agent", "with-options", {"parts": "1"})
+
+
 def test_a_target_without_options_is_called_with_none(catalog: Catalog) -> None:
     assert catalog.make("agent", "plain").made_with == (None,)
 
