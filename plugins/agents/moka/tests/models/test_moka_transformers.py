@@ -11,6 +11,7 @@ import pytest
 from rbench.errors import StartError
 from rbench_agent_moka.backends import detector, segmenter
 from rbench_agent_moka.backends.transformers import TransformersDetector, TransformersSegmenter
+from rbench_agent_moka.doctor import examine
 from rbench_agent_moka.near_colors import probed
 from rbench_agent_moka.perception import Settings
 from rbench_agent_moka.sight import Sight
@@ -76,6 +77,16 @@ def test_its_files_are_known_by_their_hash(settings: Settings) -> None:
     (name,) = TransformersDetector(settings).weights
     assert name == "grounding-dino-tiny/model.safetensors"
     assert len(TransformersDetector(settings).weights[name]) == 64
+
+
+def test_the_doctor_loads_what_is_there_and_names_what_is_broken(transformers_weights: Path, copy: Path) -> None:
+    well = {check.check: check for check in examine({"RBENCH_WEIGHTS": str(transformers_weights)})}
+    assert well["moka detector"].status == well["moka segmenter"].status == "ok"
+    assert "transformers loads grounding-dino-tiny/model.safetensors sha256 " in well["moka detector"].detail
+    (copy / "sam-vit-base" / "model.safetensors").write_text("<html>404</html>")
+    ill = {check.check: check for check in examine({"RBENCH_WEIGHTS": str(copy)})}
+    assert ill["moka segmenter"].status == "warning"
+    assert "sam-vit-base/model.safetensors: it is a web page" in ill["moka segmenter"].detail
 
 
 @pytest.mark.parametrize("part", ["grounding-dino-tiny", "sam-vit-base"])

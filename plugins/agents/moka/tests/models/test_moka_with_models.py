@@ -73,12 +73,21 @@ def test_the_original_packages(
     assert {"groundingdino_tiny.pth", "sam_tiny.pth"} <= set(record["agent"]["report"]["weights"])
 
 
+@pytest.mark.parametrize("how", ["option", "environment"])
 def test_a_bad_file_stops_the_run_before_its_first_episode(
-    transformers_weights: Path, here: Path, capsys: pytest.CaptureFixture[str]
+    how: str,
+    transformers_weights: Path,
+    here: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     copy = shutil.copytree(transformers_weights, here / "weights")
     (copy / "sam-vit-base" / "model.safetensors").write_text("<html>404</html>")
-    code = main(["run", "roboview-bias", "--agent", "moka", "-o", f"weights={copy}", "--limit", "1", "--out", "made"])
+    given = ["-o", f"weights={copy}"] if how == "option" else []
+    if how == "environment":
+        monkeypatch.setenv("RBENCH_WEIGHTS", str(copy))
+    arguments = ["--agent", "moka", *given, "--limit", "1", "--executor", "serial", "--out", "made"]
+    code = main(["run", "roboview-bias", *arguments])
     said = capsys.readouterr().err
     assert code == 3
     assert "sam-vit-base/model.safetensors: it is a web page" in said
