@@ -30,7 +30,7 @@ class Augmentation:
     shift: int = 2
     hue: float = 0.0
     saturation: float = 0.0
-    blind: float = 0.1
+    blind: float = 0.0
     wordless: float = 0.1
 
 

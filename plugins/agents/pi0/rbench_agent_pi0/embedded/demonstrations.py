@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rbench.errors import UsageError
+from rbench.errors import AgentError, UsageError, one_line
 from rbench_agent_pi0.embedded.checkpoint import Scales
 from rbench_agent_pi0.embedded.design import Design, vocabulary
 from rbench_agent_pi0.embedded.pictures import seen
@@ -59,9 +59,18 @@ def read_dataset(root: Path, design: Design, most: int | None = None) -> Dataset
     A chunk that reaches beyond the end of a demonstration repeats its last row.
 
     Raises:
-        UsageError: it is no such folder, or lacks what the design looks at.
+        UsageError: it is no such folder, is damaged, or lacks what the design looks at.
     """
     head = _head(root, design)
+    try:
+        return _dataset(root, head, design, most)
+    except AgentError as problem:
+        raise UsageError(f"{root} has pictures that are not square; collect with --size {design.picture}") from problem
+    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as problem:
+        raise UsageError(f"{root} is damaged ({one_line(problem)}); collect the demonstrations again") from problem
+
+
+def _dataset(root: Path, head: dict[str, Any], design: Design, most: int | None) -> Dataset:
     episodes = [json.loads(line) for line in (root / "episodes.jsonl").read_text(encoding="utf-8").splitlines()][:most]
     if len(episodes) < 2:
         raise UsageError(f"{root} holds {len(episodes)} demonstrations; collect more: some are held out")
@@ -72,6 +81,7 @@ def read_dataset(root: Path, design: Design, most: int | None = None) -> Dataset
         folder = root / episode["folder"]
         for eye, kept in zip(design.eyes, pictures, strict=True):
             frames = np.load(folder / f"pictures.{eye.camera}.npy", mmap_mode="r")
+            design = replace(design, picture=int(frames.shape[1]))
             kept.append(np.stack([seen(np.asarray(frame), eye) for frame in frames]))
         here, actions = np.load(folder / "joint_positions.npy"), np.load(folder / "actions.npy")
         rows = np.minimum(np.arange(len(here))[:, None] + np.arange(design.chunk), len(here) - 1)
@@ -83,6 +93,8 @@ def read_dataset(root: Path, design: Design, most: int | None = None) -> Dataset
         held_out.append(np.full(len(here), number % HELD_OUT_EVERY == 1))
     state = np.column_stack([np.concatenate(joints), np.concatenate(grippers)])
     delta = np.concatenate(deltas)
+    if not (np.isfinite(state).all() and np.isfinite(delta).all()):
+        raise ValueError("its joints or actions hold NaN or infinite numbers")
     scales = Scales(
         state_mean=_rounded(state.mean(0)),
         state_std=_rounded(np.maximum(state.std(0), LEAST_STD)),

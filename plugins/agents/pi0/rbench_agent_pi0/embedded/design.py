@@ -43,7 +43,7 @@ class Design:
     """
 
     eyes: tuple[Eye, ...] = field(
-        default=(Eye("left_top", (0.0, 0.0, 1.0, 1.0), 80), Eye("wrist", (0.25, 0.5, 0.75, 1.0), 64))
+        default=(Eye("left_top", (0.0, 0.0, 1.0, 1.0), 48), Eye("wrist", (0.25, 0.5, 0.75, 1.0), 64))
     )
     picture: int = 128
     words: tuple[str, ...] = ()

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save
 from torch import Tensor
 
@@ -45,7 +46,7 @@ class Recipe:
         every: steps between points of the curve, where everything is saved.
     """
 
-    steps: int = 2000
+    steps: int = 1600
     batch: int = 64
     rate: float = 8e-4
     warm_up: int = 100
@@ -69,7 +70,7 @@ class Training:
 
     policy.safetensors    the averaged weights, ready to be used
     state.safetensors     everything that the next step needs
-    training.json         recipe, data and curve
+    training.json         recipe, data and curve, to be read by people
     """
 
     def __init__(self, folder: Path, name: str, data: Dataset, recipe: Recipe, device: str = "cpu") -> None:
@@ -168,24 +169,32 @@ class Training:
         said = {"recipe": to_plain(self._recipe), "data": self._data.about, "curve": to_plain(self.curve)}
         try:
             with replacing_binary(self._folder / "state.safetensors") as file:
-                file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}))
-            head = Head(self._name, self._data.design, self._data.scales, said)
-            write_checkpoint(self._folder / "policy.safetensors", self._average, head)
+                # One file with step, curve and weights: whatever is interrupted, they belong together.
+                head = {"training": json.dumps({"step": self.step, **said})}
+                file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, head))
+            about = Head(self._name, self._data.design, self._data.scales, said)
+            write_checkpoint(self._folder / "policy.safetensors", self._average, about)
             with replacing(self._folder / "training.json") as text:
                 text.write(json.dumps({"step": self.step, **said}, indent=1) + "\n")
         except OSError as problem:
             raise StartError(f"{self._folder} cannot be written ({problem}); the same command goes on") from problem
 
     def _resume(self) -> None:
-        file = self._folder / "training.json"
+        file = self._folder / "state.safetensors"
         if not file.exists():
             self._folder.mkdir(parents=True, exist_ok=True)
             return
-        found = json.loads(file.read_text(encoding="utf-8"))
+        try:
+            with safe_open(file, framework="pt") as opened:
+                found = json.loads((opened.metadata() or {}).get("training", ""))
+            state = load_file(file, device=self._device)
+        except (SafetensorError, OSError, ValueError) as problem:
+            raise UsageError(
+                f"{file} is damaged ({problem}); give another folder, or begin again without it"
+            ) from problem
         same = found["recipe"] == to_plain(self._recipe) and found["data"] == self._data.about
         if not same:
             raise UsageError(f"{self._folder} holds a training with another recipe or other data; give another folder")
-        state = load_file(self._folder / "state.safetensors", device=self._device)
         self.step, self.curve = int(found["step"]), [Point(**point) for point in found["curve"]]
         self._network.load_state_dict(_part(state, "network."))
         self._average = _part(state, "average.")

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,6 +142,33 @@ def test_what_is_no_folder_of_demonstrations_is_refused_in_one_line(
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("episodes.jsonl", b"{\n"),
+        ("episodes.jsonl", b'{"instruction": "x"}\n{"instruction": "y"}\n'),
+        ("episodes/000001/actions.npy", b""),
+        ("episodes/000001/pictures.wrist.npy", b"\x93NUMPY"),
+    ],
+)
+def test_damaged_demonstrations_are_refused_in_one_line(
+    name: str, content: bytes, demonstrations: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(demonstrations, tmp_path / "demos")
+    (tmp_path / "demos" / name).write_bytes(content)
+    assert main(["train", str(tmp_path / "demos"), "-o", str(tmp_path / "out")]) == 2
+    error = capsys.readouterr().err
+    assert "is damaged" in error
+    assert error.count("\n") == 1
+
+
+def test_a_damaged_training_is_not_gone_on_with(training: Make, tmp_path: Path) -> None:
+    training(tmp_path, steps=1, every=1).run()
+    (tmp_path / "state.safetensors").write_bytes(b"")
+    with pytest.raises(UsageError, match="is damaged"):
+        training(tmp_path, steps=1, every=1)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"\xff" * 64, b"\x02\x00\x00\x00\x00\x00\x00\x00{}"])
