@@ -21,7 +21,7 @@ class Options(pydantic.BaseModel, extra="forbid"):
 
     how: str = ""
     at: float = -1.0
-    where: Literal["reset", "act", "report", "init"] = "act"
+    where: Literal["reset", "act", "report", "init", "close"] = "act"
     trace: str = ""
     pause: float = 0.0
     api_key: str = ""

@@ -54,8 +54,18 @@ class Misbehaves(Renders):
         self.at("report")
         return {**super().report(), "pid": os.getpid(), "folder": Path.cwd().name, "oom": oom_score()}
 
+    def close(self):
+        self.at("close")
+
     def disturb_nothing(self):
         pass
+
+    def write_pid(self):
+        with Path(self.options.trace + ".pids").open("a") as file:
+            file.write(f"{os.getpid()}\n")
+
+    def raise_it(self):
+        raise ValueError("on purpose")
 
     def hang(self):
         while True:

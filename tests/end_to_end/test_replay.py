@@ -18,6 +18,7 @@ import rbench
 from rbench.plugins.catalog import Catalog
 from rbench.record import Hashes, Trajectory
 from rbench.results.run_directory import RunDirectory
+from rbench.running.agents import resolve_agent
 from rbench.running.description import Part, RunDescription
 from rbench.running.filming import video_name
 from rbench.running.plan import Selection
@@ -258,7 +259,7 @@ def test_names_of_films_say_the_episode(episode: str, name: str) -> None:
 @pytest.fixture
 def worker(catalog: Catalog) -> Iterator[Any]:
     prepared = prepare(catalog, RunDescription("roboview-bias", Part("expert"), selection=Selection(limit=3)))
-    worker = Worker(prepared.suite, prepared.parts, seed=0)
+    worker = Worker(prepared.suite, resolve_agent(catalog, prepared.description), seed=0)
     yield worker, list(prepared.plan)
     worker.close()
 

@@ -15,6 +15,7 @@ import pytest
 import rbench
 from rbench.design import Episode
 from rbench.record import identical
+from rbench.running.agents import resolve_agent
 from rbench.running.description import Part, RunDescription
 from rbench.running.plan import Selection
 from rbench.running.run import prepare
@@ -85,7 +86,7 @@ def test_another_order_of_the_plan_gives_the_same_records(catalog: Any) -> None:
     plan = list(prepared.plan)
 
     def records(episodes: list[Episode]) -> dict[str, Any]:
-        worker = Worker(prepared.suite, prepared.parts, seed=0)
+        worker = Worker(prepared.suite, resolve_agent(catalog, prepared.description), seed=0)
         try:
             return {e.id: worker.run(e) for e in episodes}
         finally:

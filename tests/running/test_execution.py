@@ -79,7 +79,8 @@ def test_a_phase_is_read_after_its_process_died() -> None:
 
 def test_only_agent_code_is_blamed() -> None:
     blamed = {phase for phase in Phase if phase.in_agent}
-    assert blamed == {Phase.MAKING_AGENT, Phase.AGENT_RESET, Phase.AGENT_ACT, Phase.AGENT_REPORT}
+    starting = {Phase.IMPORTING_AGENT, Phase.MAKING_AGENT}
+    assert blamed == {*starting, Phase.AGENT_RESET, Phase.AGENT_ACT, Phase.AGENT_REPORT, Phase.CLOSING_AGENT}
     assert all(phase.words for phase in Phase)
 
 

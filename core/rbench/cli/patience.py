@@ -11,7 +11,7 @@ from rbench.cli.output import print_note
 #: Seconds after which it is said.
 SLOW = 10.0
 
-#: Agent code runs in this process then, where nothing can end it but the user.
+#: With the serial executor it is in this process, where nothing can end it but the user.
 MAKING_AGENT = (
     "note: this takes long: the agent is imported and made here once, to learn what it declares (weights are loaded,"
     " perhaps). Ctrl-C ends it"

@@ -6,6 +6,7 @@ import hashlib
 import logging
 import os
 import sys
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -101,7 +102,7 @@ class ResolvedAgent:
     @property
     def limits(self) -> tuple[SpendingLimits, ...]:
         """What may be spent on vision models."""
-        return tuple(model.options for model in self.vision_models if isinstance(model.options, SpendingLimits))
+        return spending_limits(self.vision_models)
 
     @property
     def distributions(self) -> tuple[str, ...]:
@@ -189,13 +190,18 @@ def build_agent(parts: ResolvedAgent, meter: VisionMeter | None = None) -> Agent
     return agent
 
 
-def check_vision(parts: ResolvedAgent) -> None:
+def spending_limits(models: Iterable[Resolved]) -> tuple[SpendingLimits, ...]:
+    """What may be spent on vision models."""
+    return tuple(model.options for model in models if isinstance(model.options, SpendingLimits))
+
+
+def check_vision(models: Iterable[Resolved]) -> None:
     """Let each vision model find out whether it can be asked.
 
     Raises:
         StartError: one cannot.
     """
-    for resolved in parts.vision_models:
+    for resolved in models:
         model = _vision_model(resolved, None)
         assert model is not None
         try:

@@ -19,6 +19,8 @@ class Phase(IntEnum):
     AGENT_RESET = 6
     AGENT_ACT = 7
     AGENT_REPORT = 8
+    IMPORTING_AGENT = 9
+    CLOSING_AGENT = 10
 
     @property
     def in_agent(self) -> bool:
@@ -46,6 +48,8 @@ _WORDS = {
     Phase.AGENT_RESET: "in reset()",
     Phase.AGENT_ACT: "in act()",
     Phase.AGENT_REPORT: "in report()",
+    Phase.IMPORTING_AGENT: "while it was imported",
+    Phase.CLOSING_AGENT: "in close()",
 }
 
 _DOING = {Phase.STARTING: "starting", Phase.RENDERING: "rendering", Phase.ASKING: "asking a vision model"}

@@ -100,7 +100,7 @@ def _extended(catalog: Catalog, prepared: PreparedRun, repeats: int | None, limi
     if repeats is not None:
         _check_repeats(prepared.plan, before, repeats)
     grown = replace(prepared.description, selection=selection)
-    return prepare(catalog, grown, prepared.execution)
+    return prepare(catalog, grown, prepared.execution, prepared.declared)
 
 
 def _check_repeats(plan: Plan, selection: Selection, repeats: int) -> None:

@@ -11,36 +11,25 @@ from typing import Any
 
 from rbench import __version__
 from rbench.errors import StartError, StoppedEarly, UsageError
-from rbench.interfaces.agent import AgentManifest
 from rbench.plugins.catalog import Catalog
-from rbench.plugins.importing import stdout_to_stderr
 from rbench.record import EpisodeRecord
 from rbench.results.manifest import AgentUsed, Manifest, Session, SuiteUsed
 from rbench.results.provenance import host, versions
 from rbench.results.run_directory import RunDirectory
-from rbench.running.agents import (
-    ResolvedAgent,
-    build_agent,
-    check_agent,
-    check_vision,
-    close_agent,
-    effective_manifest,
-    resolve_agent,
-)
+from rbench.running.agents import Resolved, check_agent, check_vision, resolve, spending_limits
+from rbench.running.declared import Declared, declared_here, named_parts
 from rbench.running.description import RunDescription
 from rbench.running.episode import GOAL_AT_RESET
 from rbench.running.executors import Execution, OnWait, unwatched
 from rbench.running.interrupts import first_interrupt_only
 from rbench.running.job import Job
 from rbench.running.plan import Plan
-from rbench.running.surroundings import Surroundings
 from rbench.running.visibility import check_visibility
 from rbench.running.worker import check_world, settle_gl
 from rbench.simulation.profiles import render_profile
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.values import to_plain
-from rbench.vision.metering import VisionMeter
 from rbench.vision.spending import Spending
 
 #: Episodes, the first of a session, whose goal holds before anything was done: then it is not one odd level.
@@ -52,6 +41,8 @@ class PreparedRun:
     """A run that was checked and can start.
 
     Attributes:
+        declared: its agent.
+        vision: the vision models that are asked.
         manifest: what the run directory will say; execution fills in what it finds.
         changes: differences to the run so far that were accepted: recorded and new value of each key.
         accept_changes: accept those that only show once episodes run, too.
@@ -59,7 +50,8 @@ class PreparedRun:
 
     description: RunDescription
     suite: Suite
-    parts: ResolvedAgent
+    declared: Declared
+    vision: tuple[Resolved, ...]
     plan: Plan
     manifest: Manifest
     execution: Execution
@@ -69,7 +61,7 @@ class PreparedRun:
     @property
     def job(self) -> Job:
         """What workers are given."""
-        names = _distributions(self.suite, self.parts)
+        names = _distributions(self.suite, self.declared)
         return Job(
             # By its source: workers may have another working directory.
             description=replace(self.description, suite=self.suite.source),
@@ -77,12 +69,23 @@ class PreparedRun:
             distributions=names,
             versions=versions(names, commits=False),
             limits=self.execution.limits,
-            files=self.parts.files,
+            files=self.declared.files,
         )
 
 
-def prepare(catalog: Catalog, description: RunDescription, execution: Execution | None = None) -> PreparedRun:
+def prepare(
+    catalog: Catalog,
+    description: RunDescription,
+    execution: Execution | None = None,
+    declared: Declared | None = None,
+) -> PreparedRun:
     """Check everything that can be wrong before any work is done.
+
+    The agent is made once, to learn what it declares: where the executor would make it, so in this process with the
+    serial one, and otherwise in one with the limits of a worker.
+
+    Args:
+        declared: what it declares, if that is known.
 
     Raises:
         UsageError: an unknown name or option, a corrupt suite, zero episodes, an agent that does not fit.
@@ -92,25 +95,27 @@ def prepare(catalog: Catalog, description: RunDescription, execution: Execution 
     suite = load_suite(catalog, description.suite)
     _check_names(catalog, suite)
     settle_gl()  # before anything of the agent is imported
-    parts = resolve_agent(catalog, description)
+    for kind, part in named_parts(description):
+        if ":" not in part.name:
+            catalog.get(kind, part.name)
     plan = Plan(suite, description.selection)
-    surroundings = Surroundings()
-    with stdout_to_stderr():  # agent code may print
-        vision = VisionMeter()
-        try:
-            agent = build_agent(parts, vision)
-            try:
-                manifest = effective_manifest(agent)
-            finally:
-                close_agent(agent, description.agent.name)
-        finally:
-            vision.close()
-    surroundings.restore()
-    check_agent(suite, manifest, description.agent.name)
-    check_world(suite, manifest)
-    unseen = check_visibility(suite, manifest, description.agent.name, list(plan.counts))
-    written = _manifest(description, suite, parts, plan, manifest, unseen, execution)
-    return PreparedRun(description, suite, parts, plan, written, execution)
+    if declared is None:
+        declared = _declared(catalog, description, execution)
+    check_agent(suite, declared.manifest, description.agent.name)
+    check_world(suite, declared.manifest)
+    unseen = check_visibility(suite, declared.manifest, description.agent.name, list(plan.counts))
+    vision = tuple(resolve(catalog, "vision-model", part) for part in declared.asked)
+    written = _manifest(description, suite, declared, plan, unseen, execution)
+    return PreparedRun(description, suite, declared, vision, plan, written, execution)
+
+
+def _declared(catalog: Catalog, description: RunDescription, execution: Execution) -> Declared:
+    if execution.executor == "serial":
+        return declared_here(catalog, description)
+    # Imported here: there are systems on which worker processes do not exist.
+    from rbench.running.executors.declaring import declared_apart
+
+    return declared_apart(catalog, description, execution.limits)
 
 
 def _check_names(catalog: Catalog, suite: Suite) -> None:
@@ -130,13 +135,12 @@ def _check_names(catalog: Catalog, suite: Suite) -> None:
 def _manifest(
     description: RunDescription,
     suite: Suite,
-    parts: ResolvedAgent,
+    declared: Declared,
     plan: Plan,
-    agent_manifest: AgentManifest,
     unseen: list[str],
     execution: Execution,
 ) -> Manifest:
-    agent = parts.agent.used()
+    agent = declared.agent
     return Manifest(
         created=_now(),
         suite=SuiteUsed(suite.name, suite.hash, suite.source),
@@ -144,19 +148,19 @@ def _manifest(
         render=suite.render,
         agent=AgentUsed(
             **{f.name: getattr(agent, f.name) for f in fields(agent)},
-            privileged=agent_manifest.privileged,
-            manifest=to_plain(agent_manifest),
+            privileged=declared.manifest.privileged,
+            manifest=to_plain(declared.manifest),
         ),
         seed=description.seed,
         planned=plan.count,
         executor=execution.executor,
         workers=execution.at_once,
         limits=to_plain(execution.limits),
-        versions=versions(_distributions(suite, parts)),
+        versions=versions(_distributions(suite, declared)),
         host=host(),
         rbench=__version__,
-        wrappers=tuple(wrapper.used() for wrapper in parts.wrappers),
-        vision=parts.vision.used() if parts.vision else None,
+        wrappers=declared.wrappers,
+        vision=declared.vision,
         selection=to_plain(description.selection),
         metrics=suite.metrics,
         unseen=tuple(unseen),
@@ -164,11 +168,11 @@ def _manifest(
     )
 
 
-def _distributions(suite: Suite, parts: ResolvedAgent) -> tuple[str, ...]:
+def _distributions(suite: Suite, declared: Declared) -> tuple[str, ...]:
     """The distributions that episodes need: of agent, wrappers, vision model, factors, and the suite itself."""
     origin, slash, _ = suite.source.partition("/")
     own = [origin] if slash and not suite.source.endswith(".toml") else []
-    return tuple(dict.fromkeys([*parts.distributions, *(f.distribution for f in suite.factors.values()), *own]))
+    return tuple(dict.fromkeys([*declared.distributions, *(f.distribution for f in suite.factors.values()), *own]))
 
 
 def execute(
@@ -189,7 +193,7 @@ def execute(
     """
     with first_interrupt_only():
         try:
-            check_vision(prepared.parts)
+            check_vision(prepared.vision)
             _begin(prepared, directory)
             _run(prepared, directory, on_finished, on_wait)
         except BaseException as problem:
@@ -229,7 +233,7 @@ def _run(
             prepared.plan.feedback(finished.record)
             on_finished(finished.record)
             spending.add_record(finished.record.agent)
-            spent = spending.reached(prepared.parts.limits)
+            spent = spending.reached(spending_limits(prepared.vision))
             if spent and directory.counts()["missing"]:
                 raise StoppedEarly(spent)
             reasons[finished.record.reason] += 1

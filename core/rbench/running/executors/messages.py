@@ -47,7 +47,8 @@ class Unpacker:
 def failure(problem: Exception) -> Message:
     """An error that ends the run, as the process that leads the run raises it again."""
     trace = "".join(traceback.format_exception(problem))
-    return {"failure": type(problem).__name__, "message": str(problem), "traceback": trace}
+    known = [cls.__name__ for cls in type(problem).__mro__ if getattr(rbench.errors, cls.__name__, None) is cls]
+    return {"failure": [*known, type(problem).__name__][0], "message": str(problem), "traceback": trace}
 
 
 def raise_failure(message: Message) -> NoReturn:

@@ -41,14 +41,14 @@ FAILED_STARTS = 3
 SHORT_EPISODE = 1.0
 
 #: Seconds between two looks at limits, and at whether workers live whose connection somebody else keeps open.
-_PULSE = 0.5
+PULSE = 0.5
 
 #: Seconds beyond that after which this process was stopped, or busy: workers may have been stopped too, and their time
 #: is not counted.
-_PAUSED = 5.0
+PAUSED = 5.0
 
 #: Seconds to wait for our own SIGTERM when a worker got one: a job that is ended as a whole blames no agent.
-_GRACE = 1.0
+GRACE = 1.0
 
 
 def run_processes(
@@ -108,11 +108,11 @@ class WorkerPool:
         self._looked = time.monotonic()
         self._hand_out()
         while any(worker.given or worker.leaving for worker in self.workers):
-            readable = wait([worker.connection for worker in self.workers], _PULSE)
+            readable = wait([worker.connection for worker in self.workers], PULSE)
             for worker in list(self.workers):
                 if worker.connection in readable or not worker.alive:
                     yield from self._attend(worker)
-            if time.monotonic() - self._looked >= _PULSE:
+            if time.monotonic() - self._looked >= PULSE:
                 yield from self._look()
             self._hand_out()
 
@@ -166,11 +166,11 @@ class WorkerPool:
     def _look(self) -> Iterator[Finished]:
         """End workers that passed a limit, and say which ones are at something for long."""
         now = time.monotonic()
-        paused = now - self._looked - _PULSE
+        paused = now - self._looked - PULSE
         self._looked = now
         for worker in list(self.workers):
             worker.look()
-            if paused > _PAUSED:
+            if paused > PAUSED:
                 worker.began = min(now, worker.began + paused)
             if exceeded := self._watchdog.exceeded(worker):
                 yield from self._lost(worker, worker.end_for(exceeded))
@@ -186,7 +186,7 @@ class WorkerPool:
                 self._give(worker)
         while len(self.workers) < self._size and (episode := self._next()) is not None:
             number = next(n for n in count(1) if all(worker.number != n for worker in self.workers))
-            worker = WorkerProcess(self._message, self._environment, number, self._guardian)
+            worker = WorkerProcess({"job": self._message}, self._environment, number, self._guardian)
             self.workers.append(worker)
             worker.give(episode)
 
@@ -201,7 +201,7 @@ class WorkerPool:
     def _lost(self, worker: WorkerProcess, ending: Ending) -> Iterator[Finished]:
         """Take a worker that ended out of the pool, and deal with the episodes it had."""
         if ending.by_request:
-            time.sleep(_GRACE)
+            time.sleep(GRACE)
         self.workers.remove(worker)
         phase, since, given = worker.phase, worker.since, worker.given
         worker.release()

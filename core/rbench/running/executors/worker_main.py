@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import json
 import os
 import signal
 import sys
@@ -83,9 +84,11 @@ def main(parent: int, page: int) -> NoReturn:
 
 
 def _work(connection: Connection, inbox: Inbox, phase: SharedPhase) -> int:
-    job = inbox.get()["job"]
+    order = inbox.get()
+    if "declare" in order:
+        return _declare(order["declare"], connection, phase)
     try:
-        worker = _worker(job, phase)
+        worker = _worker(order["job"], phase)
     except Exception as problem:
         connection.send(failure(problem))
         return 1
@@ -94,6 +97,25 @@ def _work(connection: Connection, inbox: Inbox, phase: SharedPhase) -> int:
         return _episodes(worker, connection, inbox)
     finally:
         worker.close()
+
+
+def _declare(order: Message, connection: Connection, phase: SharedPhase) -> int:
+    """Make the agent once, and say what it declares."""
+    sys.argv = ["rbench declare"]
+    try:
+        from rbench.plugins.catalog import build_catalog
+        from rbench.running.declared import learn
+        from rbench.running.description import RunDescription
+        from rbench.running.worker import settle_gl
+        from rbench.values import from_plain, to_plain
+
+        settle_gl()
+        description = from_plain(RunDescription, json.loads(order["description"]))
+        answer = {"declared": to_plain(learn(build_catalog(only=order["plugins"]), description, phase))}
+    except Exception as problem:
+        answer = failure(problem)
+    connection.send(answer)
+    return 0
 
 
 def _worker(job: Message, phase: SharedPhase) -> Worker:

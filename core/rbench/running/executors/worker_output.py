@@ -26,15 +26,17 @@ class OutputRelay:
     What goes beyond the bound is read and dropped, and how much that was is said when the episode is over.
     """
 
-    def __init__(self, descriptor: int, name: str) -> None:
+    def __init__(self, descriptor: int, name: str, span: str = "in one episode") -> None:
         """Begin.
 
         Args:
             descriptor: the reading end of the pipe, which becomes this object's.
             name: of the worker, for what is said.
+            span: what the bound is for, as part of a sentence.
         """
         self._descriptor = descriptor
         self._name = name
+        self._span = span
         self._lock = threading.Lock()
         self._line = bytearray()
         self._passed = self._dropped = 0
@@ -50,7 +52,7 @@ class OutputRelay:
                 self._flush()
             if self._dropped:
                 text = (
-                    f"note: {self._name} printed {_size(self._passed + self._dropped)} in one episode;"
+                    f"note: {self._name} printed {_size(self._passed + self._dropped)} {self._span};"
                     f" {_size(self._dropped)} of it were dropped\n"
                 )
                 _write(text.encode())

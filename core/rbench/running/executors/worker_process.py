@@ -105,7 +105,21 @@ class WorkerProcess:
         settled: memory (bytes) and open files after its first episode, None before.
     """
 
-    def __init__(self, job: Message, environment: Mapping[str, str], number: int, guardian: Guardian) -> None:
+    def __init__(
+        self,
+        order: Message,
+        environment: Mapping[str, str],
+        number: int,
+        guardian: Guardian,
+        name: str | None = None,
+        span: str = "in one episode",
+    ) -> None:
+        """Start it.
+
+        Args:
+            order: the first message, which says what it is for: `job`, or `declare`.
+            name, span: who prints, and what the bound of that is for, when it is no worker with episodes.
+        """
         self.number = number
         self.given: deque[Episode] = deque()
         self.since: float | None = None
@@ -144,8 +158,8 @@ class WorkerProcess:
             os.close(descriptor)
             os.close(printed)
         guardian.add(self._process.pid)
-        self._output = OutputRelay(output, f"worker {number}")
-        self._send({"job": job})
+        self._output = OutputRelay(output, name or f"worker {number}", span)
+        self._send(order)
 
     @property
     def pid(self) -> int:
