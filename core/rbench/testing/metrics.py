@@ -207,7 +207,7 @@ COPES = tuple(
 
 @check("scale")
 def scale(subject: MetricSubject) -> str:
-    """100,000 records are no obstacle, and are not all held at once."""
+    """40,000 records are no obstacle, and are not all held at once."""
     _ = subject.ordinary
     design, metric = large_design(), subject.made()
     tracemalloc.start()

@@ -17,7 +17,7 @@ from rbench.seeding import hash64
 OUTCOMES: tuple[Outcome, ...] = ("success", "failure", "agent_error", "unstable", "infrastructure_error")
 SHARES = (0.5, 0.35, 0.07, 0.04, 0.04)
 #: Records of the large study.
-LARGE = 100_000
+LARGE = 40_000
 #: Names and texts that are hard on whoever splits, formats, evaluates or prints them.
 HOSTILE = (
     "nan",
@@ -133,7 +133,7 @@ def large_design() -> Design:
 
 
 def large() -> Iterator[EpisodeRecord]:
-    """100,000 records, each made when it is asked for."""
+    """40,000 records, each made when it is asked for."""
     yield from _records(large_design())
 
 
