@@ -11,7 +11,6 @@ from scipy.stats import binomtest
 
 from rbench import open_run
 from rbench.record import EpisodeRecord
-from rbench.values import to_plain
 from rbench_agent_pi0.embedded.checkpoint import Head
 from rbench_agent_pi0.embedded.network import Network
 
@@ -76,9 +75,9 @@ def _section(path: Path) -> list[str]:
     with open_run(path) as run:
         manifest = run.manifest
         records = [record for record in run.episodes() if str(record.outcome) in COUNTED]
-    options = ", ".join(f"{key}={value}" for key, value in to_plain(manifest.agent.options).items()) or "defaults"
+    options = ", ".join(f"{key}={value}" for key, value in manifest.agent.options.given.items()) or "defaults"
     wrappers = "".join(f" in {wrapper.name}" for wrapper in manifest.wrappers)
-    lines = [f"## {manifest.suite}: {manifest.agent.name} ({options}){wrappers}, seed {manifest.seed}", ""]
+    lines = [f"## {manifest.suite.name}: {manifest.agent.name} ({options}){wrappers}, seed {manifest.seed}", ""]
     lines += ["| | success | 95 % (Wilson) |", "|---|---|---|", _row("all", records)]
     for title, key in (("context", _context), ("shape", _shape)):
         groups = sorted({key(record) for record in records})
