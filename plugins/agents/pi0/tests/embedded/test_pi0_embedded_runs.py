@@ -41,6 +41,20 @@ def test_without_options_it_puts_the_object_into_the_box(played: Callable[..., l
     assert "success" in outcomes(played())
 
 
+def test_a_card_counts_the_successes_of_a_run_by_context_and_shape(
+    played: Callable[..., list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rbench_agent_pi0.cli import main as rbench_pi0
+
+    records = played("-o", "weights=hue", episodes=1)
+    capsys.readouterr()
+    assert rbench_pi0(["card", "hue", "--run", str(tmp_path / "run-0")]) == 0
+    card = capsys.readouterr().out
+    successes = outcomes(records).count("success")
+    assert "## roboview-bias: pi0 (weights=hue), seed 0" in card
+    assert f"| context {records[0].context} | {successes}/1 |" in card
+
+
 def test_an_episode_is_the_same_twice(played: Callable[..., list[Any]]) -> None:
     first, second = played(episodes=1), played(episodes=1)
     assert first[0].hashes == second[0].hashes
