@@ -16,6 +16,7 @@ from rbench.running.run import prepare
 from rbench.suites.accepted import validation_line
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
+from rbench.validation.directory import Validation, ValidationDirectory
 
 SMALL = "camera-distance/d0.0*/*"
 ONE_REPEAT = "[validation]\nsolvable_repeats = 1\n"
@@ -120,6 +121,28 @@ def test_wrong_use_is_said_before_any_work(
 ) -> None:
     assert validate(*arguments, "-o", tmp_path / "out") == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_folder_with_a_validation_of_another_suite_is_refused_and_stays_as_it_is(
+    suite: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    old = Validation(
+        suite="hostile",
+        suite_hash="0" * 64,
+        source="hostile.toml",
+        render="standard",
+        instances=3,
+        whole=True,
+        cameras=("front",),
+        thresholds={},
+        rule=0.95,
+    )
+    ValidationDirectory.create(out).write(old)
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    assert validate(suite, "-o", out, "--no-expert") == 2
+    assert f"{out} holds a validation of 'hostile'; give another -o" in capsys.readouterr().err.replace("\n", " ")
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
 
 def test_a_suite_that_looks_through_nothing_is_refused(

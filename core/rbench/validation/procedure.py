@@ -10,6 +10,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from rbench import __version__
+from rbench.errors import UsageError
 from rbench.plugins.catalog import Catalog
 from rbench.results.provenance import versions
 from rbench.results.run_directory import RunDirectory
@@ -65,7 +66,8 @@ def validate(
 ) -> Validation:
     """Validate a suite in a directory, or go on with what is there.
 
-    What was measured there of the same suite, rules and instances is taken; of another it becomes an iteration.
+    What was measured there of the same suite, rules and instances is taken; what differs under the same name becomes
+    an iteration.
 
     Args:
         execution: where the expert runs; its number of workers look at pictures too.
@@ -130,7 +132,11 @@ def _measured(suite: Suite, findings: Sequence[Finding]) -> dict[str, Any]:
 
 
 def _begin(suite: Suite, directory: ValidationDirectory, instances: int) -> Validation:
-    """The manifest of this validation; that of another suite or other rules becomes an iteration."""
+    """The manifest of this validation; that of a changed suite or other rules becomes an iteration.
+
+    Raises:
+        UsageError: what lies there is of a suite of another name, so that it is no earlier form of this one.
+    """
     new = Validation(
         suite=suite.name,
         suite_hash=suite.hash,
@@ -147,6 +153,8 @@ def _begin(suite: Suite, directory: ValidationDirectory, instances: int) -> Vali
     )
     if directory.exists:
         old = directory.validation()
+        if old.suite != suite.name:
+            raise UsageError(f"{directory.path} holds a validation of {old.suite!r}; give another -o")
         if _subject(old) == _subject(new) and old.stages.get("measured", {}).get("gate", GATE) == GATE:
             return old
         directory.write_iterations([*directory.iterations(), _iteration(old)])
