@@ -261,16 +261,19 @@ def test_a_folder_with_something_else_is_left_alone(catalog: Catalog, small: Col
         ({"jitter_xy": -1.0}, "--jitter-xy -1 is not between 0 and 1"),
         ({"jitter_yaw": float("nan")}, "--jitter-yaw nan is not between"),
         ({"agent": Part("random"), "rate": 15}, "acts at 20 Hz, and 15 Hz are wanted; give --rate 20"),
+        ({"agent": Part("servo", {"nois": 1.0})}, "nois"),
+        ({"agent": Part("srvo")}, "Did you mean 'servo'"),
+        ({"suite": "nosuch"}, "nosuch"),
         ({"form": "hdf5"}, "format 'hdf5' is not known"),
         ({"form": "lerobot-v2.1", "height": 33}, "films need even sides"),
     ],
 )
-def test_what_cannot_be_collected_is_refused_before_an_episode_runs(
+def test_what_cannot_be_collected_is_refused_and_leaves_nothing_behind(
     catalog: Catalog, small: Collection, tmp_path: Path, changes: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(UsageError, match=message):
         collect(catalog, replace(small, **changes), tmp_path / "demos", SERIAL)
-    assert not (tmp_path / "demos/collection/run").exists()
+    assert not (tmp_path / "demos").exists()
 
 
 def test_a_full_disk_ends_it_so_that_it_can_go_on(

@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rbench.collecting.collection import Collection, take_place
+from rbench.collecting.collection import Collection, check_place, take_place
 from rbench.collecting.formats.form import format_named
-from rbench.collecting.gathering import Gathered, gather, with_rate
+from rbench.collecting.gathering import Gathered, declared_for, gather, with_rate
 from rbench.collecting.writing import write_dataset
 from rbench.errors import UsageError, did_you_mean
 from rbench.plugins.catalog import Catalog
@@ -37,14 +37,17 @@ def collect(
         execution, accept_changes, run_it: as in `gathering.gather`. on_written: as in `writing.write_dataset`.
 
     Raises:
-        RbenchError: as the command line says it; after any end the same call goes on.
+        RbenchError: as the command line says it; after any end the same call goes on. What is refused because of
+            suite, agent, options or cameras has left nothing in the folder.
     """
     suite = load_suite(catalog, wanted.suite)
     _check(suite, wanted)
     wanted = replace(wanted, suite_hash=suite.hash, agent=with_rate(catalog, wanted.agent, wanted.rate))
     format_named(wanted).check()
-    place = take_place(path, wanted)
-    gathered = gather(catalog, wanted, place, execution, accept_changes, run_it)
+    place = check_place(path, wanted)
+    declared = None if place.begun else declared_for(catalog, wanted, suite, execution)
+    take_place(place, wanted)
+    gathered = gather(catalog, wanted, place, execution, accept_changes, run_it, declared)
     write_dataset(wanted, place, gathered, _drawing_processes(execution), on_written)
     return gathered
 

@@ -80,17 +80,22 @@ class Place:
     def run(self) -> Path:
         return self.inside / "run"
 
+    @property
+    def begun(self) -> bool:
+        """Whether a run is there to go on with."""
+        return (self.run / "manifest.json").exists()
+
     def written(self, index: int) -> Path:
         """The file that says that a demonstration is completely in the data set."""
         return self.inside / "written" / f"{index:06d}.json"
 
 
-def take_place(path: Path, wanted: Collection) -> Place:
-    """Make the folder of a collection, or go on with the one that lies there.
+def check_place(path: Path, wanted: Collection) -> Place:
+    """The folder of a collection, which may be new or hold what there is of it; writes nothing.
 
     Raises:
         UsageError: something else lies there, or a collection that differs in more than a smaller number of episodes.
-        StartError: it cannot be written.
+        StartError: it cannot be read.
     """
     place = Place(path)
     file = place.inside / "collection.json"
@@ -100,13 +105,22 @@ def take_place(path: Path, wanted: Collection) -> Place:
         _check_same(_read(file), wanted, path)
     elif path.exists() and any(item.name != "collection" for item in path.iterdir()):
         raise UsageError(f"{path} is not empty and holds no collection; choose another folder with -o")
+    return place
+
+
+def take_place(place: Place, wanted: Collection) -> None:
+    """Make the folder of a collection that `check_place` let pass, or go on with the one that lies there.
+
+    Raises:
+        StartError: it cannot be written.
+    """
+    path = place.path
     for leftover in path.glob("**/.*.part") if path.exists() else ():  # of a process that was killed
         leftover.unlink(missing_ok=True)
     try:
-        write_json(file, to_plain(wanted))
+        write_json(place.inside / "collection.json", to_plain(wanted))
     except StoppedEarly as problem:
         raise StartError(str(problem)) from problem
-    return place
 
 
 def write_json(path: Path, value: Any) -> None:

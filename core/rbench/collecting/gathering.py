@@ -10,6 +10,7 @@ from rbench.collecting.collection import Collection, Place
 from rbench.errors import StoppedEarly, UsageError
 from rbench.plugins.catalog import Catalog
 from rbench.results.run_directory import RunDirectory
+from rbench.running.declared import Declared
 from rbench.running.description import Part, RunDescription
 from rbench.running.executors import Execution
 from rbench.running.plan import Plan, Selection
@@ -46,12 +47,14 @@ def gather(
     execution: Execution,
     accept_changes: bool = False,
     run_it: Callable[[PreparedRun, RunDirectory], None] = execute,
+    declared: Declared | None = None,
 ) -> Gathered:
     """Run, or go on with, the episodes of a collection.
 
     Args:
         accept_changes: go on although versions differ from those it began with.
         run_it: executes what is missing of a prepared run (with progress, say).
+        declared: what the agent of a new run declares, if that is known.
 
     Raises:
         StoppedEarly: episodes are missing; the same call goes on.
@@ -63,7 +66,7 @@ def gather(
     suite = load_suite(catalog, str(place.suite))
     limit = collection.episodes
     while True:
-        directory, prepared = _prepared(catalog, collection, place, suite, limit, execution, accept_changes)
+        directory, prepared = _prepared(catalog, collection, place, suite, limit, execution, accept_changes, declared)
         with directory:
             run_it(prepared, directory)
         gathered = _chosen(directory, suite, prepared.plan, collection.episodes)
@@ -77,6 +80,19 @@ def gather(
                 " --episodes in another folder"
             )
         limit = max(prepared.plan.count, limit) + lacking
+
+
+def declared_for(catalog: Catalog, collection: Collection, suite: Suite, execution: Execution) -> Declared:
+    """What the agent of a new collection declares, with everything checked that its run could be refused for.
+
+    Args:
+        suite: the one that is collected in; its own file stands in for that of the collection, which is yet to be
+            written.
+
+    Raises:
+        RbenchError: suite, agent, options or rate do not fit, as `gather` says it.
+    """
+    return _first(catalog, collection, suite, collection.episodes, execution).declared
 
 
 def with_rate(catalog: Catalog, agent: Part, rate: int) -> Part:
@@ -95,8 +111,9 @@ def _prepared(
     limit: int,
     execution: Execution,
     accept_changes: bool,
+    declared: Declared | None,
 ) -> tuple[RunDirectory, PreparedRun]:
-    if (place.run / "manifest.json").exists():
+    if place.begun:
         directory = RunDirectory.open(place.run)
         directory.store()  # from here on this process is the writer, or knows who is
         before = int(directory.manifest.selection.get("limit") or 0)
@@ -108,20 +125,32 @@ def _prepared(
             directory.close()
             raise
         return directory, prepared
+    prepared = _first(catalog, collection, suite, limit, execution, declared)
+    return RunDirectory.create(place.run, prepared.manifest), prepared
+
+
+def _first(
+    catalog: Catalog,
+    collection: Collection,
+    suite: Suite,
+    limit: int,
+    execution: Execution,
+    declared: Declared | None = None,
+) -> PreparedRun:
     description = RunDescription(
         suite=suite.source,
         agent=collection.agent,
         selection=Selection(instances=(pattern_of(suite),), limit=limit),
         seed=collection.seed,
     )
-    prepared = prepare(catalog, description, execution)
+    prepared = prepare(catalog, description, execution, declared)
     rate = prepared.manifest.agent.manifest["control_rate"]
     if rate != collection.rate:
         raise UsageError(
             f"agent {collection.agent.name!r} acts at {rate} Hz, and {collection.rate} Hz are wanted; give --rate"
             f" {rate}, or set the rate by an option of the agent"
         )
-    return RunDirectory.create(place.run, prepared.manifest), prepared
+    return prepared
 
 
 def _chosen(run: RunDirectory, suite: Suite, plan: Plan, wanted: int) -> Gathered:
