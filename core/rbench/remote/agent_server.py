@@ -100,7 +100,7 @@ def unpacked(data: bytes) -> Any:
             data, object_hook=_map_as_array, ext_hook=_no_extension, max_array_len=_ITEMS, max_map_len=_ITEMS
         )
     except (ValueError, TypeError, OverflowError, RecursionError, MemoryError, msgpack.exceptions.UnpackException) as e:
-        raise ValueError(f"a message that cannot be read: {e or type(e).__name__}") from None
+        raise ValueError(f"a message that cannot be read: {str(e) or type(e).__name__}") from None
 
 
 def _array_as_map(value: Any) -> dict[bytes, Any]:
