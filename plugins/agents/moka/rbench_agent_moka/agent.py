@@ -140,18 +140,32 @@ def _settings(options: Options, context: AgentContext, part: str) -> Settings:
     """What a backend is made with. Weights that the user names for the run must be used, those of the machine may."""
     named = {"detector": options.detector_weights, "segmenter": options.segmenter_weights}
     return Settings(
-        weights=_path(options.weights) or context.weights,
+        weights=_path("weights", options.weights) or context.weights,
         device=options.device,
         text_threshold=options.text_threshold,
-        detector_weights=_path(options.detector_weights),
-        segmenter_weights=_path(options.segmenter_weights),
-        text_encoder=_path(options.text_encoder),
+        detector_weights=_path("detector_weights", options.detector_weights),
+        segmenter_weights=_path("segmenter_weights", options.segmenter_weights),
+        text_encoder=_path("text_encoder", options.text_encoder),
         asked=bool(options.weights or named[part]),
     )
 
 
-def _path(given: str | None) -> Path | None:
-    return Path(given).expanduser() if given else None
+def _path(option: str, given: str | None) -> Path | None:
+    """The path that an option names.
+
+    Raises:
+        StartError: there is nothing.
+    """
+    if not given:
+        return None
+    try:
+        path = Path(given).expanduser()
+        there = path.exists()
+    except (OSError, RuntimeError):  # a name that is too long; the home of nobody
+        there = False
+    if not there:
+        raise StartError(f"agent 'moka': -o {option}={given!r}: nothing is there; give a path with weights")
+    return path
 
 
 def _at(pose: Pose, speed: float) -> Waypoint:

@@ -62,6 +62,8 @@ class Backend:
     """
 
     privileged: ClassVar[bool] = False
+    #: The extra of this distribution that installs its libraries; empty: it needs none.
+    extra: ClassVar[str] = ""
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
@@ -71,6 +73,16 @@ class Backend:
     def missing(cls, settings: Settings) -> str | None:
         """Why it cannot be used here (library, folder or file) and what to do, or None. Loads nothing."""
         return None
+
+    @classmethod
+    def without(cls) -> str | None:
+        """Which of its libraries are not installed and how to install them, or None. Imports none of them."""
+        return None
+
+    @classmethod
+    def files(cls, settings: Settings) -> list[Path]:
+        """The files of weights that are there for it, whether or not its libraries are."""
+        return []
 
 
 class Detector(Backend, ABC):

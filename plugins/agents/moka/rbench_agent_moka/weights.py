@@ -49,21 +49,34 @@ def checked(path: Path) -> str:
     Raises:
         StartError: it is not; names the file, what is wrong, and what to do.
     """
+    glance(path)
+    known = published().get(path.name)
     try:
-        size = path.stat().st_size if path.is_file() else None
-        if size is None:
-            raise StartError(f"weights {path}: there is no such file; give the folder that holds it")
-        known = published().get(path.name)
-        _check_content(path, size, known)
         digest = _sha256(path)
         listed = _listed(path)
     except OSError as problem:
-        raise StartError(f"weights {path}: cannot be read ({problem.strerror}); make it readable") from None
+        raise _unreadable(path, problem) from None
     if known and not (digest.startswith(known.begins) and digest.endswith(known.ends)):
         raise _refused(path, f"its SHA-256 is {digest[:12]}.., that of the released file begins {known.begins}", known)
     if listed is not None and listed != digest:
         raise _refused(path, f"its SHA-256 is {digest[:12]}.., {SUMS} says {listed[:12]}..", known)
     return digest
+
+
+def glance(path: Path) -> None:
+    """Look whether a file is one of weights and whole, by its size and by what it begins and ends with.
+
+    Needs no library of models and reads next to nothing; `checked` looks at all of it.
+
+    Raises:
+        StartError: it is not; names the file, what is wrong, and what to do.
+    """
+    try:
+        if not path.is_file():
+            raise StartError(f"weights {path}: there is no such file; give the folder that holds it")
+        _check_content(path, path.stat().st_size, published().get(path.name))
+    except OSError as problem:
+        raise _unreadable(path, problem) from None
 
 
 def _check_content(path: Path, size: int, known: Published | None) -> None:
@@ -116,6 +129,10 @@ def _listed(path: Path) -> str | None:
         if name.removeprefix(" ").removeprefix("*") == path.name:
             return digest.lower()
     return None
+
+
+def _unreadable(path: Path, problem: OSError) -> StartError:
+    return StartError(f"weights {path}: cannot be read ({problem.strerror}); make it readable")
 
 
 def _refused(path: Path, why: str, known: Published | None) -> StartError:

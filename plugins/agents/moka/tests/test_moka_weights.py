@@ -5,13 +5,14 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from rbench.errors import StartError
 from rbench_agent_moka import weights
-from rbench_agent_moka.backends import detector, segmenter
+from rbench_agent_moka.backends import detector, segment_anything, segmenter
 from rbench_agent_moka.located_weights import files_of, model_folder, weights_file
 from rbench_agent_moka.perception import Settings
 from rbench_agent_moka.weights import SUMS, Published, checked, published
@@ -151,6 +152,31 @@ def test_weights_that_the_user_names_are_used_or_it_is_an_error(tmp_path: Path) 
         detector("auto", Settings(weights=tmp_path, asked=True))
     for name in ("transformers: ", "groundingdino-py: ", "choose 'opencv' by name"):
         assert name in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["auto", "segment-anything"])
+def test_a_bad_file_is_named_before_libraries_that_are_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(segment_anything, "LIBRARIES", ("library_that_nobody_has",))
+    (tmp_path / "sam_own.pth").write_bytes(b"<html>404</html>")
+    with pytest.raises(StartError, match=r"^weights .*sam_own\.pth: it is a web page"):
+        segmenter(name, Settings(weights=tmp_path, asked=True))
+
+
+def test_a_bad_file_of_the_segmenter_is_named_when_the_detector_finds_nothing(tmp_path: Path) -> None:
+    (tmp_path / "sam_own.pth").write_bytes(b"<html>404</html>")
+    with pytest.raises(StartError, match=r"^weights .*sam_own\.pth: it is a web page"):
+        detector("auto", Settings(weights=tmp_path, asked=True))
+
+
+@pytest.mark.parametrize("option", ["weights", "detector_weights", "segmenter_weights", "text_encoder"])
+@pytest.mark.parametrize("given", ["nosuch", "~nobody-of-that-name/weights", "x" * 5000, "a\0b"])
+def test_a_path_at_which_nothing_is_is_refused_by_its_option(
+    agent: Callable, scripted: Callable, option: str, given: str
+) -> None:
+    with pytest.raises(StartError, match=f"-o {option}=.*nothing is there; give a path"):
+        agent(scripted(), **{option: given})
 
 
 def test_a_folder_of_the_machine_that_holds_nothing_is_no_error(tmp_path: Path) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from rbench.errors import StartError
+from rbench_agent_moka.weights import glance
 
 if TYPE_CHECKING:
     from rbench_agent_moka.perception import Detector, Segmenter, Settings
@@ -79,6 +81,7 @@ def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str
         cls = backend_class(targets[name])
         why = cls.missing(settings)
         if why is not None:
+            _glance(cls, settings)
             raise StartError(f"agent 'moka': {name} cannot be used here: {why}")
         return name, cls
     candidates = [b.name for b in BACKENDS if b.automatic and b.name in targets]
@@ -89,11 +92,27 @@ def _choose(targets: dict[str, str], name: str, settings: Settings) -> tuple[str
         if why is None:
             return candidate, cls
         lacks.append(f"{candidate}: {why}")
+    for cls in automatic():  # those of the other part too: it is the same folder
+        _glance(cls, settings)
     # Weights were named, and what needs none would be used instead of them without a word.
     raise StartError(
         f"agent 'moka': nothing can use the weights that were given. {'. '.join(lacks)}. Or"
         f" choose {candidates[-1]!r} by name"
     )
+
+
+def automatic() -> Iterator[Any]:
+    """The classes of detectors and segmenters among which `auto` chooses; imports no library of models."""
+    for listed in BACKENDS:
+        for target in (listed.detector, listed.segmenter):
+            if target is not None and listed.automatic:
+                yield backend_class(target)
+
+
+def _glance(cls: Any, settings: Settings) -> None:
+    """Name a file that is none of weights before libraries that are missing: with those it could not be used either."""
+    for file in cls.files(settings):
+        glance(file)
 
 
 def backend_class(target: str) -> Any:

@@ -44,6 +44,8 @@ _COUNTED = "position_ids"
 class GroundingDinoDetector(Detector):
     """GroundingDINO; one prompt a name, as MOKA does."""
 
+    extra = "original"
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         path, encoder = _file(settings), _encoder(settings)
@@ -59,7 +61,7 @@ class GroundingDinoDetector(Detector):
 
     @classmethod
     def missing(cls, settings: Settings) -> str | None:
-        absent = lacking(LIBRARIES, "original")
+        absent = cls.without()
         if absent is not None:
             return absent
         if _file(settings) is None:
@@ -75,6 +77,17 @@ class GroundingDinoDetector(Detector):
                 " tokenizer_config.json) there, or give -o text_encoder=DIR"
             )
         return None
+
+    @classmethod
+    def without(cls) -> str | None:
+        return lacking(LIBRARIES, cls.extra)
+
+    @classmethod
+    def files(cls, settings: Settings) -> list[Path]:
+        path, encoder = _file(settings), _encoder(settings)
+        if path is None:
+            return []
+        return [path] if encoder is None else [path, *files_of(encoder)]
 
     def detect(self, sight: Sight, names: Sequence[str], threshold: float) -> list[list[Detection]]:
         picture = scaled(sight.rgb)

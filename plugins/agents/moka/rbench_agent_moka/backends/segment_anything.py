@@ -28,6 +28,8 @@ _HEADS = 8
 class SamSegmenter(Segmenter):
     """SAM, prompted with boxes, one mask each."""
 
+    extra = "original"
+
     def __init__(self, settings: Settings) -> None:
         super().__init__(settings)
         path = _file(settings)
@@ -42,7 +44,7 @@ class SamSegmenter(Segmenter):
 
     @classmethod
     def missing(cls, settings: Settings) -> str | None:
-        absent = lacking(LIBRARIES, "original")
+        absent = cls.without()
         if absent is not None:
             return absent
         if _file(settings) is None:
@@ -52,6 +54,15 @@ class SamSegmenter(Segmenter):
                 " vit_b are smaller) in the folder of weights; put it there and give -o weights=DIR"
             )
         return None
+
+    @classmethod
+    def without(cls) -> str | None:
+        return lacking(LIBRARIES, cls.extra)
+
+    @classmethod
+    def files(cls, settings: Settings) -> list[Path]:
+        path = _file(settings)
+        return [] if path is None else [path]
 
     def segment(self, sight: Sight, boxes: Sequence[Box]) -> list[Mask]:
         self._predictor.set_image(sight.rgb, "RGB")

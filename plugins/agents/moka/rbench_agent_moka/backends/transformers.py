@@ -29,10 +29,20 @@ class _Local:
     model_type: ClassVar[str]
     released: ClassVar[str]
     classes: ClassVar[tuple[str, str]]
+    extra = "transformers"
+
+    @classmethod
+    def without(cls) -> str | None:
+        return lacking(LIBRARIES, cls.extra)
+
+    @classmethod
+    def _files(cls, settings: Settings, given: Path | None) -> list[Path]:
+        folder = model_folder(given or settings.weights, cls.model_type)
+        return [] if folder is None else files_of(folder)
 
     @classmethod
     def _missing(cls, settings: Settings, given: Path | None) -> str | None:
-        absent = lacking(LIBRARIES, "transformers")
+        absent = cls.without()
         if absent is not None:
             return absent
         if model_folder(given or settings.weights, cls.model_type) is None:
@@ -85,6 +95,10 @@ class TransformersDetector(_Local, Detector):
     def missing(cls, settings: Settings) -> str | None:
         return cls._missing(settings, settings.detector_weights)
 
+    @classmethod
+    def files(cls, settings: Settings) -> list[Path]:
+        return cls._files(settings, settings.detector_weights)
+
     def detect(self, sight: Sight, names: Sequence[str], threshold: float) -> list[list[Detection]]:
         return [self._of_name(sight, name, threshold) for name in names]
 
@@ -119,6 +133,10 @@ class TransformersSegmenter(_Local, Segmenter):
     @classmethod
     def missing(cls, settings: Settings) -> str | None:
         return cls._missing(settings, settings.segmenter_weights)
+
+    @classmethod
+    def files(cls, settings: Settings) -> list[Path]:
+        return cls._files(settings, settings.segmenter_weights)
 
     def segment(self, sight: Sight, boxes: Sequence[Box]) -> list[Mask]:
         import torch
