@@ -306,7 +306,7 @@ class KeepsRecords(Blameless):
 @caught_by("scale")
 class CannotCountFar(Blameless):
     def row(self, episodes: int, successes: int, steps: int) -> dict[str, Any]:
-        if episodes > 50_000:
+        if episodes > 20_000:
             raise OverflowError("too many")
         return super().row(episodes, successes, steps)
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rbench.design import Dimension
-from rbench.errors import RbenchError, one_line
+from rbench.errors import RbenchError, StartError, one_line
 from rbench.interfaces.metric import Convention, MetricResult
 from rbench.plugins.catalog import Catalog
 from rbench.record import COUNTED, Outcome
@@ -70,8 +70,13 @@ def summarise(
         by_dimension = store.counts_by_dimension(through=end)
         names = tuple(dict.fromkeys((*manifest.metrics, *metrics)))
         results, problems = _computed(names, manifest, store, end, catalog, convention)
-        stages = stage_table(store.records(counted_only=True, through=end))
-        usage = vision_usage(store, through=end)
+        stages: dict[str, Any] = {}
+        usage: dict[str, Any] | None = None
+        try:
+            stages = stage_table(store.records(counted_only=True, through=end))
+            usage = vision_usage(store, through=end)
+        except StartError as problem:  # a damaged record: the counts are still worth printing
+            problems.append(str(problem))
     counts = episode_counts(manifest.planned, by_dimension.values())
     dimensions = {d.name: _row(d, manifest, by_dimension) for d in manifest.design.dimensions if not d.is_grid}
     grids = [_grid(d) for d in manifest.design.dimensions if d.is_grid]
