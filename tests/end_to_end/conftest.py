@@ -126,6 +126,12 @@ class Started:
         return found
 
 
+def signals_end_it() -> None:
+    """As in a terminal: where tests run without one (nohup), what they start would ignore these."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def start_rbench(tmp_path: Path) -> Iterator[Callable[..., Started]]:
     """Starts `rbench ARGUMENTS` in a process; a `run` gets the run directory `tmp_path / "run"`."""
@@ -143,6 +149,7 @@ def start_rbench(tmp_path: Path) -> Iterator[Callable[..., Started]]:
             stderr=subprocess.PIPE,
             text=True,
             start_new_session=True,
+            preexec_fn=signals_end_it,
         )
         every.append(Started(process, directory))
         return every[-1]
