@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from rbench.cli.configuration import limits_over
+from rbench.cli.limit_options import limit_options
 from rbench.cli.output import print_note
 from rbench.cli.patience import MAKING_AGENT, told_if_slow
 from rbench.cli.sessions import run_to_the_end
@@ -22,24 +23,7 @@ from rbench.running.resume import prepare_resume, recorded_limits
 @click.option("--limit", type=click.IntRange(min=1), help="A later limit than the run has.")
 @click.option("--workers", type=click.IntRange(min=1), help="Episodes at once; default one for each usable core.")
 @click.option("--executor", type=click.Choice(list(EXECUTORS)), help="Where episodes run; default as before.")
-@click.option(
-    "--episode-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Wall time of an episode, after which its worker is ended; default as before.",
-)
-@click.option(
-    "--start-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Wall time until a worker is ready; default as before.",
-)
-@click.option(
-    "--worker-memory",
-    type=click.FloatRange(min=0),
-    metavar="MB",
-    help="Memory of a worker, beyond which it is ended; default as before.",
-)
+@limit_options("as before", "as before", "as before")
 @click.option("--accept-changes", is_flag=True, help="Go on although versions or options differ, and write down which.")
 def command(
     directory: Path,

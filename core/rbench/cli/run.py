@@ -9,6 +9,7 @@ import click
 
 from rbench.cli.configuration import wishes
 from rbench.cli.dry_run import print_dry_run
+from rbench.cli.limit_options import limit_options
 from rbench.cli.patience import MAKING_AGENT, told_if_slow
 from rbench.cli.sessions import run_to_the_end
 from rbench.plugins.catalog import build_catalog
@@ -43,24 +44,7 @@ from rbench.running.run import prepare
 @click.option("--seed", type=click.IntRange(min=0), help="The run seed; default 0.")
 @click.option("--workers", type=click.IntRange(min=1), help="Episodes at once; default one for each usable core.")
 @click.option("--executor", type=click.Choice(list(EXECUTORS)), help="Where episodes run; changes no record.")
-@click.option(
-    "--episode-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Wall time of an episode, after which its worker is ended; default 1800, 0: none.",
-)
-@click.option(
-    "--start-limit",
-    type=click.FloatRange(min=0),
-    metavar="SECONDS",
-    help="Wall time until a worker is ready; default 600, 0: none.",
-)
-@click.option(
-    "--worker-memory",
-    type=click.FloatRange(min=0),
-    metavar="MB",
-    help="Memory of a worker, beyond which it is ended; default an equal share of 90 % of the machine's, 0: any.",
-)
+@limit_options("1800, 0: none", "600, 0: none", "an equal share of 90 % of the machine's, 0: any")
 @click.option("--out", type=click.Path(), metavar="DIR", help="Run directory; must not exist yet.")
 @click.option(
     "--config",

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -16,10 +13,8 @@ from rbench.plugins.catalog import Catalog, CatalogEntry, build_catalog
 from rbench.plugins.importing import stdout_to_stderr
 from rbench.plugins.trial import trial_entry
 from rbench.testing.checks import CheckFailed, CheckSkipped
+from rbench.testing.elsewhere import said_elsewhere
 from rbench.testing.subjects import Expectations, part_of
-
-#: Seconds that the other process may take.
-ANOTHER_PROCESS_SECONDS = 300
 
 
 class CalledSubject:
@@ -135,26 +130,4 @@ class CalledSubject:
         Raises:
             CheckFailed: it could not say anything.
         """
-        environ = os.environ | {"PYTHONHASHSEED": "271", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-        code = "from rbench.testing.another_process import print_facts; print_facts()"
-        try:
-            done = subprocess.run(
-                [sys.executable, "-c", code],
-                input=json.dumps(self.recipe()),
-                env=environ,
-                capture_output=True,
-                text=True,
-                timeout=ANOTHER_PROCESS_SECONDS,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            raise CheckFailed(
-                f"another process did not finish within {ANOTHER_PROCESS_SECONDS} s", "make it start faster"
-            ) from None
-        if done.returncode != 0:
-            last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-            raise CheckFailed(
-                f"another process could not do it: {last}",
-                "import what it needs in its own modules; rely on nothing that another module did before",
-            )
-        return json.loads(done.stdout.strip().splitlines()[-1])
+        return json.loads(said_elsewhere("print_facts", self.recipe()))

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
-import os
 import random
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from rbench.testing.checks import CheckFailed, CheckSkipped, check
+from rbench.testing.elsewhere import said_elsewhere
 from rbench.testing.playing import Played, play
 from rbench.testing.scenarios import baselines
 from rbench.testing.subjects import CALLS, AgentSubject
 from rbench.testing.worlds import fake_world
-
-#: Seconds that the other process may take: an agent may import torch there.
-ANOTHER_PROCESS_SECONDS = 300
 
 
 @check("deterministic")
@@ -87,30 +82,7 @@ def own_randomness(subject: AgentSubject) -> None:
 def same_in_another_process(subject: AgentSubject) -> None:
     """A worker process, with another hash seed, finds it by name and sees it do the same."""
     here = _repeatable(subject)
-    environ = os.environ | {"PYTHONHASHSEED": "271", "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    code = "from rbench.testing.another_process import print_signature; print_signature()"
-    try:
-        done = subprocess.run(
-            [sys.executable, "-c", code],
-            input=json.dumps(subject.recipe()),
-            env=environ,
-            capture_output=True,
-            text=True,
-            timeout=ANOTHER_PROCESS_SECONDS,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        raise CheckFailed(
-            f"another process did not finish an episode within {ANOTHER_PROCESS_SECONDS} s",
-            "make it start faster, and end the threads and processes it starts in close()",
-        ) from None
-    if done.returncode != 0:
-        last = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
-        raise CheckFailed(
-            f"another process could not play an episode: {last}",
-            "import what it needs in its own modules; rely on nothing that another module did before",
-        )
-    if done.stdout.strip().splitlines()[-1] != here.signature:
+    if said_elsewhere("print_signature", subject.recipe()) != here.signature:
         raise CheckFailed(
             f"episode {here.scenario!r} went otherwise in another process",
             "do not iterate over sets, and do not use hash(), id() or the clock; keep no state in module globals",
