@@ -20,7 +20,7 @@ from threading import Event, Thread
 import rbench
 from rbench import Agent, AgentManifest, CameraRequest, JointPositions, Stop
 from rbench.record import EpisodeRecord
-from rbench.running.executors.process_facts import private_memory
+from rbench.running.process_facts import private_memory
 
 FOLDER = Path(__file__).resolve().parent
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
+import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +18,7 @@ from rbench.errors import StartError, StoppedEarly, UsageError
 from rbench.record import EpisodeRecord
 from rbench.results.manifest import SCHEMA, AgentUsed, Manifest, Options, PartUsed
 from rbench.results.run_directory import RunDirectory, open_run
+from rbench.results.store import EpisodeStore
 
 MakeManifest = Callable[..., Manifest]
 
@@ -127,6 +131,43 @@ def test_folder_of_another_run_is_refused(run_directory: RunDirectory, manifest:
 
 def test_folder_with_other_files_is_refused(tmp_path: Path, manifest: MakeManifest) -> None:
     (tmp_path / "notes.txt").touch()
+    with pytest.raises(UsageError, match="is not empty"):
+        RunDirectory.create(tmp_path, manifest())
+
+
+@pytest.mark.parametrize("step", range(5))
+def test_what_a_killed_start_left_is_taken(tmp_path: Path, manifest: MakeManifest, step: int) -> None:
+    """As a kill leaves the folder before the manifest is there, at each step of making the store."""
+    store, journal = tmp_path / "episodes.sqlite", tmp_path / "episodes.sqlite-journal"
+    store.touch()
+    if step > 0:
+        (tmp_path / "episodes.lock").write_text("1234\n")
+    if step > 1:  # in the middle of the commit that makes the tables
+        elsewhere = tmp_path.with_name(f"{tmp_path.name}-elsewhere")
+        elsewhere.mkdir()
+        (elsewhere / store.name).touch()
+        connection = sqlite3.connect(elsewhere / store.name, isolation_level=None)
+        connection.execute("PRAGMA cache_size = 1")  # pages spill to the file before the commit
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("CREATE TABLE episodes (position INTEGER, filling BLOB)")
+        connection.executemany("INSERT INTO episodes VALUES (?, zeroblob(9000))", [(n,) for n in range(20)])
+        shutil.copy(elsewhere / journal.name, journal)
+        if step > 2:
+            shutil.copy(elsewhere / store.name, store)
+        connection.close()
+    if step > 3:  # after it
+        journal.unlink()
+        store.unlink()
+        EpisodeStore.create(store).close()
+    RunDirectory.create(tmp_path, manifest()).close()
+    with open_run(tmp_path) as run:
+        assert run.store().last_position() == 0
+
+
+def test_a_folder_with_a_database_of_somebody_else_is_refused(tmp_path: Path, manifest: MakeManifest) -> None:
+    with closing(sqlite3.connect(tmp_path / "episodes.sqlite")) as connection:
+        connection.execute("CREATE TABLE theirs (value)")
+    (tmp_path / "episodes.lock").touch()
     with pytest.raises(UsageError, match="is not empty"):
         RunDirectory.create(tmp_path, manifest())
 

@@ -15,11 +15,11 @@ import pytest
 from rbench.errors import UsageError
 from rbench.running.executors import worker_output
 from rbench.running.executors.guardian_main import MARK, end_marked, marked_processes
-from rbench.running.executors.process_facts import machine_memory, open_files, private_memory
 from rbench.running.executors.shared_phase import SharedPhase, page_descriptor
 from rbench.running.executors.worker_output import OUTPUT_LIMIT, OutputRelay
 from rbench.running.limits import Limits
 from rbench.running.phases import Phase
+from rbench.running.process_facts import machine_memory, open_files, private_memory
 from rbench.running.surroundings import Surroundings
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="/proc is Linux's")
@@ -90,6 +90,17 @@ def test_a_container_may_have_less_memory_than_the_machine(tmp_path: Path) -> No
         assert memory is not None
         assert (memory > 1_000_000) is least
     assert memory == 1_000_000
+
+
+@linux
+def test_the_peak_of_a_process_is_not_that_of_the_one_that_started_it() -> None:
+    code = "from rbench.running.process_facts import peak_memory; print(peak_memory())"
+    grown = (
+        f"import subprocess, sys; b = bytearray(b'1') * 400_000_000; subprocess.run([sys.executable, '-c', '{code}'])"
+    )
+    for script in (code, grown):
+        printed = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, check=True).stdout
+        assert 5e6 < int(printed) < 100e6
 
 
 @linux

@@ -5,8 +5,8 @@ from __future__ import annotations
 from rbench.cli.durations import duration
 from rbench.cli.output import print_text
 from rbench.running.executors import usable_cores
-from rbench.running.executors.process_facts import machine_memory
 from rbench.running.probe import Probe, probe
+from rbench.running.process_facts import machine_memory
 from rbench.running.run import PreparedRun
 
 #: Share of an episode's time from which an agent is said to wait.

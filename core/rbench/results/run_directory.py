@@ -17,7 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
-from rbench.errors import RbenchError, StartError, StoppedEarly, UsageError
+from rbench.errors import StartError, StoppedEarly, UsageError
 from rbench.reading import read_json
 from rbench.record import COUNTED, EpisodeRecord, Outcome
 from rbench.results.atomic import replacing, replacing_binary
@@ -246,15 +246,9 @@ def _never_began(path: Path) -> bool:
     names = {item.name for item in path.iterdir() if not item.match(_PART)}
     if not names <= known or any((path / name).is_dir() and any((path / name).iterdir()) for name in names):
         return False
-    if is_held(lock_path(store)) is not False or not lock_path(store).exists():
+    if not names & {_EPISODES, lock_path(store).name} or is_held(lock_path(store)) is not False:
         return False
-    if not store.exists() or store.stat().st_size == 0:
-        return True
-    try:
-        with EpisodeStore.open(store, readonly=True) as episodes:
-            return episodes.last_position() == 0
-    except RbenchError:
-        return False
+    return not store.exists() or EpisodeStore.is_empty(store)
 
 
 def _new_folder(manifest: Manifest) -> Path:

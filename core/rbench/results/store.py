@@ -15,11 +15,12 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import closing
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self, get_args
 
-from rbench.errors import StartError, UsageError, did_you_mean
+from rbench.errors import RbenchError, StartError, UsageError, did_you_mean
 from rbench.record import EpisodeRecord, Outcome, Trajectory
 from rbench.results.connection import connect, patiently
 from rbench.results.hot_journal import needs_rollback, open_past_hot_journal
@@ -101,6 +102,19 @@ class EpisodeStore:
                 raise unusable(path, problem) from problem
             raise
         return cls(path, connection, lock, schema)
+
+    @classmethod
+    def is_empty(cls, path: Path) -> bool:
+        """Whether a file is a store without episodes, also one whose writer was killed before it made the tables."""
+        try:
+            with closing(open_past_hot_journal(path)) as connection:
+                (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if tables == 0:
+                return True
+            with cls.open(path, readonly=True) as episodes:
+                return episodes.last_position() == 0
+        except (RbenchError, sqlite3.Error, OSError):
+            return False
 
     def append(self, record: EpisodeRecord, trajectory: bytes) -> None:
         """Add a finished episode, in one transaction. An infrastructure error may be replaced later.

@@ -45,9 +45,9 @@ ALTER TABLE trajectories ADD COLUMN crc INTEGER;
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables of a new file, all or none."""
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.executescript(f"BEGIN;{_TABLES}PRAGMA user_version = {SCHEMA};COMMIT;")
+    """Make the tables of a new file, all or none: until then the file is blank, or is once its journal is played."""
+    marks = f"PRAGMA application_id = {APPLICATION_ID};PRAGMA user_version = {SCHEMA};"
+    connection.executescript(f"BEGIN IMMEDIATE;{_TABLES}{marks}COMMIT;")
 
 
 def recognised_schema(path: Path, connection: sqlite3.Connection) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import sys
 import time
 from dataclasses import replace
 from functools import partial
@@ -17,6 +16,7 @@ from rbench.running.agents import ResolvedAgent, build_agent, close_agent, effec
 from rbench.running.episode import EpisodeRunner, Finished
 from rbench.running.job import Job
 from rbench.running.phases import Phase, PhaseMarker
+from rbench.running.process_facts import peak_memory
 from rbench.running.surroundings import Surroundings
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
@@ -127,19 +127,10 @@ class Worker:
             if finished.record.outcome != "infrastructure_error" or left == 0:
                 break
         record = replace(finished.record, timing={**finished.record.timing, "cpu": cpu})
-        return replace(finished, record=record, provenance={**finished.provenance, "peak_memory": _peak_memory()})
+        return replace(finished, record=record, provenance={**finished.provenance, "peak_memory": peak_memory()})
 
     def close(self) -> None:
         """Close agent, vision models and world; an agent that fails to is only logged. The phase stays what it was."""
         close_agent(self.agent, self.runner.agent_name)
         self.vision.close()
         self.world.close()
-
-
-def _peak_memory() -> int | None:
-    """Bytes; None where the system does not tell."""
-    if sys.platform == "win32":
-        return None
-    resource = importlib.import_module("resource")
-    peak: int = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return peak if sys.platform == "darwin" else 1024 * peak

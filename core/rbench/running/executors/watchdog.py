@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 
 from rbench.running.executors import Waiting
-from rbench.running.executors.process_facts import machine_memory, most_open_files, open_files, private_memory
 from rbench.running.executors.worker_process import PATIENCE, Exceeded, WorkerProcess
 from rbench.running.limits import MEMORY_SHARE, Limits
+from rbench.running.process_facts import machine_memory, most_open_files, open_files, private_memory
 
 #: Seconds in one phase after which a wait is told.
 LONG_WAIT = 10.0

@@ -6,7 +6,7 @@ import os
 import sys
 from pathlib import Path
 
-if sys.platform == "linux":
+if sys.platform != "win32":
     import resource
 
 _PROC = Path("/proc")
@@ -24,6 +24,21 @@ def private_memory(process: int) -> int:
         return 0
     own = (int(resident) - int(shared)) * _PAGE
     return own + sum(private_memory(child) for child in _children(process))
+
+
+def peak_memory() -> int | None:
+    """Bytes that this process has had at most; None where the system does not tell."""
+    if sys.platform == "win32":
+        return None
+    try:
+        # Not ru_maxrss: there a process on Linux inherits what its parent had when it was started.
+        for line in (_PROC / "self" / "status").read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else 1024 * peak
 
 
 def _children(process: int) -> list[int]:
