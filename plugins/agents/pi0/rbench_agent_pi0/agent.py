@@ -57,8 +57,14 @@ class Pi0(Agent):
         return action
 
     def report(self) -> Mapping[str, Any]:
-        """How often the policy was asked, and how many rows its last answer had."""
-        return {"queries": self._queries, "rows": self._rows, "action_space": self._policy.action_space}
+        """How often the policy was asked, how many rows its last answer had, and which weights answered."""
+        policy = self._policy
+        return {
+            "queries": self._queries,
+            "rows": self._rows,
+            "action_space": policy.action_space,
+            "weights": dict(policy.weights),
+        }
 
     def timing(self) -> Mapping[str, float]:
         """Seconds spent waiting for the policy."""

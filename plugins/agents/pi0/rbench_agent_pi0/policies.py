@@ -39,6 +39,10 @@ class Policy(Protocol):
     def pictures(self) -> Pictures:
         """What it was made for."""
 
+    @property
+    def weights(self) -> Mapping[str, str]:
+        """SHA-256 of every file of weights that was read here, by its name; none of a policy behind a server."""
+
     def reset(self, rng: np.random.Generator) -> None:
         """An episode begins; nothing of the last one is left. `rng` is the episode's own generator."""
 

@@ -35,6 +35,7 @@ class PolicyServer:
     """One persistent connection. A lost one costs an episode: the next reset opens another."""
 
     pictures = PICTURES
+    weights: Mapping[str, str] = {}
 
     def __init__(self, options: Options) -> None:
         """Connect and compare what the server says with the options.

@@ -34,8 +34,20 @@ def test_a_query_shows_the_observation_and_executes_the_first_rows(
     assert action.rows[:, 0] == pytest.approx(np.arange(8) / 1000)
     assert server.asked[0]["prompt"] == "Put the cube into the box."
     assert server.asked[0]["observation/exterior_image_1_left"].shape == (224, 224, 3)
-    assert pi0.report() == {"queries": 1, "rows": 10, "action_space": "joint_position"}
+    assert pi0.report() == {"queries": 1, "rows": 10, "action_space": "joint_position", "weights": {}}
     assert set(pi0.timing()) == {"inference"}
+
+
+@pytest.mark.parametrize("said", ["Banish zebras.", ""])
+def test_an_instruction_among_the_options_is_said_in_place_of_the_tasks_own(
+    said: str, policy_server: Make, agent: Make, start: Make, seen: Make
+) -> None:
+    server = policy_server()
+    pi0 = agent(server, instruction=said)
+    for own in ("Put the cube into the box.", "Pick up the object."):
+        pi0.reset(start(own))
+        pi0.act(seen())
+    assert [asked["prompt"] for asked in server.asked] == [said, said]
 
 
 def test_velocities_are_what_the_manifest_and_the_actions_say(

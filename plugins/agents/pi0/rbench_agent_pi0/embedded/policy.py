@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -36,7 +37,10 @@ class EmbeddedPolicy:
             StartError: it is not there or no checkpoint.
         """
         torch.set_num_threads(1)
-        self._network, self.head = read_checkpoint(checkpoint_path(weights))
+        path = checkpoint_path(weights)
+        self._network, self.head = read_checkpoint(path)
+        with path.open("rb") as file:
+            self.weights = {path.name: hashlib.file_digest(file, "sha256").hexdigest()}
         self._rng = np.random.default_rng(0)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import shutil
 import threading
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +16,8 @@ from rbench.cli import main
 
 pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors, not installed here")
+
+from rbench_agent_pi0.embedded.policy import checkpoint_path
 
 pytestmark = pytest.mark.gl
 
@@ -59,6 +63,13 @@ def test_an_episode_is_the_same_twice(played: Callable[..., list[Any]]) -> None:
     first, second = played(episodes=1), played(episodes=1)
     assert first[0].hashes == second[0].hashes
     assert (first[0].steps, first[0].outcome) == (second[0].steps, second[0].outcome)
+
+
+def test_records_say_which_file_of_weights_answered(played: Callable[..., list[Any]], tmp_path_factory: Any) -> None:
+    path = tmp_path_factory.mktemp("weights") / "mine.safetensors"
+    shutil.copy(checkpoint_path("plain"), path)
+    record = played("-o", f"weights={path}", episodes=1)[0]
+    assert record.agent["report"]["weights"] == {"mine.safetensors": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def test_inside_sgl_it_runs(played: Callable[..., list[Any]]) -> None:

@@ -124,6 +124,22 @@ def test_the_command_trains_draws_and_tells_what_it_made(
     assert "hue 0" in card
 
 
+def test_a_training_on_the_first_demonstrations_reads_no_others_and_its_card_says_so(
+    demonstrations: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    shutil.copytree(demonstrations, tmp_path / "demos")
+    (tmp_path / "demos" / "episodes" / "000005" / "actions.npy").unlink()
+    words = ["train", str(tmp_path / "demos"), "-o", str(tmp_path / "out"), "--steps", "1", "--batch", "4"]
+    assert main([*words, "--demonstrations", "6"]) == 2
+    assert main([*words, "--demonstrations", "5"]) == 0
+    said = json.loads((tmp_path / "out" / "training.json").read_text())
+    assert (said["data"]["demonstrations"], said["data"]["frames"]) == (5, 5 * 24)
+    assert main([*words, "--demonstrations", "4"]) == 2
+    assert "another recipe or other data" in capsys.readouterr().err
+    assert main(["card", str(tmp_path / "out" / "policy.safetensors")]) == 0
+    assert "--demonstrations 5" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
