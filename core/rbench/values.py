@@ -25,8 +25,13 @@ def to_plain(value: Any) -> Any:
 
     Undefined numbers (NaN, infinities) become None: they have no JSON form.
     """
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {f.name: to_plain(getattr(value, f.name)) for f in dataclasses.fields(value)}
+    kind: Any = type(value)
+    if kind is str or kind is int or value is None or kind is bool:  # most of a tree is this: looked at first
+        return value
+    if kind is float:
+        return value if math.isfinite(value) else None
+    if (names := _field_names(kind)) is not None:
+        return {name: to_plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): to_plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
@@ -64,8 +69,8 @@ def content_hash_by_parts(value: Any, known: KnownTexts) -> str:
     Args:
         known: texts of frozen values inside it; kept from call to call.
     """
-    fields = sorted(dataclasses.fields(value), key=lambda f: f.name)
-    text = ",".join(f"{json.dumps(f.name)}:{known.text(getattr(value, f.name))}" for f in fields)
+    names = sorted(f.name for f in dataclasses.fields(value))
+    text = ",".join(f'"{name}":{known.text(getattr(value, name))}' for name in names)
     return hashlib.sha256(f"{{{text}}}".encode()).hexdigest()
 
 
@@ -78,7 +83,7 @@ class KnownTexts:
 
     def text(self, value: Any) -> str:
         """The canonical JSON of a frozen dataclass, a tuple of them, or any other value."""
-        if isinstance(value, tuple):
+        if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
             return f"[{','.join(self.text(item) for item in value)}]"
         if not dataclasses.is_dataclass(value):
             return _canonical(value)
@@ -91,8 +96,18 @@ class KnownTexts:
         return found[1]
 
 
+#: `json.dumps` makes an encoder a call.
+_ENCODER = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+
+
 def _canonical(value: Any) -> str:
-    return json.dumps(to_plain(value), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+    return _ENCODER.encode(to_plain(value))
+
+
+@cache
+def _field_names(kind: Any) -> tuple[str, ...] | None:
+    """The names of a dataclass's fields in order; None for any other class."""
+    return tuple(f.name for f in dataclasses.fields(kind)) if dataclasses.is_dataclass(kind) else None
 
 
 @cache

@@ -32,20 +32,24 @@ class TrajectoryRecorder:
     def trajectory(self) -> Trajectory:
         """The recording; row 0 is the state at reset."""
         states = self._states
-        robots = [s.robot for s in states]
+        names = tuple(states[0].bodies)
+        # One table of all numbers of a moment: putting short arrays together one by one takes several times as long.
+        parts: list[Array] = []
+        for state in states:
+            parts += state.robot[:4]
+            for name in names:
+                parts += state.bodies[name][:2]
+        numbers = np.concatenate(parts).reshape(len(states), -1).astype(np.float32)
         pairs, contacts = self._contacts()
         return Trajectory(
             control_rate=self._control_rate,
             time=np.array([s.time for s in states]),
-            joint_positions=_rows([r.joint_positions for r in robots], len(robots)),
-            joint_velocities=_rows([r.joint_velocities for r in robots], len(robots)),
-            gripper=np.array([r.gripper for r in robots], dtype=np.float32),
-            end_effector=_poses([(r.end_effector_position, r.end_effector_quaternion) for r in robots]),
+            joint_positions=numbers[:, :7],
+            joint_velocities=numbers[:, 7:14],
+            gripper=np.array([s.robot.gripper for s in states], dtype=np.float32),
+            end_effector=numbers[:, 14:21],
             commands=np.array(self._commands, dtype=np.float64).reshape(len(self._commands), 8),
-            bodies={
-                name: _poses([(s.bodies[name].position, s.bodies[name].quaternion) for s in states])
-                for name in states[0].bodies
-            },
+            bodies={name: numbers[:, 21 + 7 * i : 28 + 7 * i] for i, name in enumerate(names)},
             contact_pairs=tuple("|".join(pair) for pair in pairs),
             contacts=contacts,
         )
@@ -58,13 +62,3 @@ class TrajectoryRecorder:
         number = {contacts: i for i, contacts in enumerate(different)}
         table = table.reshape(len(different), len(pairs))
         return pairs, table[[number[s.contacts] for s in self._states]]
-
-
-def _rows(parts: list[Array], rows: int) -> npt.NDArray[np.float32]:
-    """Short arrays one after the other as a table of so many rows; `np.array` takes several times as long."""
-    return np.concatenate(parts).reshape(rows, -1).astype(np.float32)
-
-
-def _poses(poses: list[tuple[Array, Array]]) -> npt.NDArray[np.float32]:
-    """(n, 7) out of n positions (3,) and quaternions (4,)."""
-    return _rows([part for pose in poses for part in pose], len(poses))

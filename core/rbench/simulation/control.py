@@ -7,6 +7,7 @@ that is far away is approached at that speed, for as long as the agent keeps ask
 
 from __future__ import annotations
 
+from collections import deque
 from math import ceil
 from typing import Literal
 
@@ -27,6 +28,8 @@ STALL = (0.01, 0.1)
 PATIENCE = 3.0
 #: Turns along a waypoint motion are no faster than this (rad/s).
 TURN_SPEED = 1.5
+#: Commands on a line that are found together; whoever stops the motion earlier throws the rest away.
+LOOK_AHEAD = 32
 #: Waypoints farther from the base than this (m, each coordinate) are brought to it: the arm reaches 0.95 m.
 REACH = 1.2
 
@@ -103,15 +106,14 @@ class WaypointMotion:
         self._stall_ticks = max(2, ceil(STALL[1] * limits.control_rate))
         self._done = 0
         self._openings: list[float] = []
+        self._ahead: deque[Array] = deque()
 
     def command(self, last: Array) -> Array:
         """The next command (8,)."""
+        if not self._ahead:
+            self._look_ahead(last)
         self._done += 1
-        part = min(1.0, self._done / self._ticks)
-        start = self._from
-        position = start.position + part * (self._position - start.position)
-        joints = self._arm.solve(position, _slerp(start.quaternion, self._quaternion, part), last[:JOINTS], self._rest)
-        return self._limits.towards(joints, self._gripper, last)
+        return self._ahead.popleft()
 
     def verdict(self, robot: RobotState) -> Literal["moving", "reached", "unreachable"]:
         """Where the motion stands after the command was executed."""
@@ -119,6 +121,20 @@ class WaypointMotion:
         if self._done >= self._ticks and self._arrived(robot):
             return "reached"
         return "unreachable" if self._done >= self._patience else "moving"
+
+    def _look_ahead(self, last: Array) -> None:
+        """Find the next commands together: between two ticks of physics one takes half as long again."""
+        end = max(self._ticks, self._done + 1)
+        for tick in range(self._done, min(end, self._done + LOOK_AHEAD)):
+            last = self._towards(min(1.0, (tick + 1) / self._ticks), last)
+            self._ahead.append(last)
+
+    def _towards(self, part: float, last: Array) -> Array:
+        """The command towards the point a share `part` along the line."""
+        start = self._from
+        position = start.position + part * (self._position - start.position)
+        joints = self._arm.solve(position, _slerp(start.quaternion, self._quaternion, part), last[:JOINTS], self._rest)
+        return self._limits.towards(joints, self._gripper, last)
 
     def _arrived(self, robot: RobotState) -> bool:
         offset = robot.end_effector_position - self._position

@@ -277,8 +277,8 @@ def check_control_rate(rate: int) -> None:
     Raises:
         UsageError: names the nearest rate that does.
     """
-    rates = [n for n in range(1, PHYSICS_RATE + 1) if PHYSICS_RATE % n == 0]
-    if rate not in rates:
+    if rate < 1 or PHYSICS_RATE % rate:
+        rates = [n for n in range(1, PHYSICS_RATE + 1) if PHYSICS_RATE % n == 0]
         nearest = min(rates, key=lambda n: (abs(n - rate), n))
         raise UsageError(
             f"control rate {rate} Hz does not divide the physics rate of {PHYSICS_RATE} Hz; the nearest that does is"
