@@ -24,8 +24,11 @@ MakeManifest = Callable[..., Manifest]
 
 
 def test_layout(run_directory: RunDirectory) -> None:
+    expected = {"manifest.json", "episodes.sqlite", "episodes.lock", "artifacts", "report"}
     names = {p.name for p in run_directory.path.iterdir()}
-    assert names == {"manifest.json", "episodes.sqlite", "episodes.lock", "artifacts", "report"}
+    assert names == expected | {"episodes.sqlite-journal"}  # while it is written
+    run_directory.close()
+    assert {p.name for p in run_directory.path.iterdir()} == expected
 
 
 def test_default_name_has_date_suite_agent_and_four_hex_digits(

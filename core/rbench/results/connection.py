@@ -41,6 +41,8 @@ def connect(path: Path, mode: Literal["ro", "rw"], *, damaged: bool = False) -> 
         connection.text_factory = lambda data: data.decode(errors="replace")
     if mode == "rw":
         connection.execute("PRAGMA synchronous = FULL")
+        # As safe as deleting the journal at every commit, and a third less work for the system.
+        connection.execute("PRAGMA journal_mode = TRUNCATE")
         connection.execute("PRAGMA foreign_keys = ON")
     return connection
 

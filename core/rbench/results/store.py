@@ -15,7 +15,7 @@ import sqlite3
 import time
 import zlib
 from collections.abc import Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Self, get_args
@@ -304,6 +304,9 @@ class EpisodeStore:
 
     def close(self) -> None:
         """Close the file and let another writer in; doing so twice is fine."""
+        if self._lock is not None:
+            with suppress(sqlite3.Error):  # closed already, or damaged
+                self._connection.execute("PRAGMA journal_mode = DELETE")  # takes the empty journal away
         self._connection.close()
         if self._lock is not None:
             self._lock.release()
