@@ -25,18 +25,14 @@ from rbench.values import from_plain
 
 
 @dataclass(frozen=True)
-class RunWishes:
-    """What was asked for; None or empty: not said.
+class _Plain:
+    """What is said with plain words, on the command line and in a file alike; None or empty: not said.
 
     Attributes:
-        wrap: outermost first.
         out: the run directory.
     """
 
     suite: str | None = None
-    agent: Part | None = None
-    wrap: tuple[Part, ...] = ()
-    vision: Part | None = None
     dimension: tuple[str, ...] = ()
     instances: tuple[str, ...] = ()
     limit: int | None = None
@@ -50,6 +46,19 @@ class RunWishes:
     start_limit: float | None = None
     worker_memory: float | None = None
     out: str | None = None
+
+
+@dataclass(frozen=True)
+class RunWishes(_Plain):
+    """What was asked for; None or empty: not said.
+
+    Attributes:
+        wrap: outermost first.
+    """
+
+    agent: Part | None = None
+    wrap: tuple[Part, ...] = ()
+    vision: Part | None = None
 
     def description(self) -> RunDescription:
         """The run that is asked for.
@@ -198,29 +207,15 @@ def _from_manifest(path: Path, text: str) -> RunWishes:
 
 
 @dataclass(frozen=True)
-class _Words:
+class _Words(_Plain):
     """The keys of a file: the words of the options, `-` as `_`."""
 
-    suite: str | None = None
     agent: str | None = None
     option: Mapping[str, Any] = field(default_factory=dict)
     wrap: tuple[str, ...] = ()
     wrapper_option: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     vision: str | None = None
     vision_option: Mapping[str, Any] = field(default_factory=dict)
-    dimension: tuple[str, ...] = ()
-    instances: tuple[str, ...] = ()
-    limit: int | None = None
-    repeats: int | None = None
-    preset: str | None = None
-    shard: str | None = None
-    seed: int | None = None
-    executor: str | None = None
-    workers: int | None = None
-    episode_limit: float | None = None
-    start_limit: float | None = None
-    worker_memory: float | None = None
-    out: str | None = None
 
 
 _KEYS = {f.name.replace("_", "-"): f.name for f in fields(_Words)}
@@ -250,5 +245,5 @@ def _from_words(path: Path, data: Mapping[str, Any]) -> RunWishes:
         agent=None if words.agent is None else Part.named(words.agent, words.option),
         wrap=tuple(Part.named(name, words.wrapper_option.get(name)) for name in words.wrap),
         vision=_vision(None, words.vision, words.vision_option),
-        **{f.name: getattr(words, f.name) for f in fields(RunWishes) if f.name not in ("agent", "wrap", "vision")},
+        **{f.name: getattr(words, f.name) for f in fields(_Plain)},
     )
