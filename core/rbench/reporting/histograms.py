@@ -18,6 +18,7 @@ class Histogram:
 
     Attributes:
         metric: the metric that it comes from.
+        place: its number among the metric's histograms.
         figure: name of its figure, such as `fig5`.
         title: what is counted, for people.
         factor: of whose levels, or groups of levels, `by` tells.
@@ -27,6 +28,7 @@ class Histogram:
     """
 
     metric: str
+    place: int
     figure: str
     title: str
     factor: str
@@ -36,9 +38,9 @@ class Histogram:
 
     def line(self) -> str:
         """In one line of text."""
-        if not self.total:
-            return f"{self.title}: none (n = 0)"
         found = [(word, n) for word, n in self.counts.items() if n]
+        if not self.total or not found:
+            return f"{self.title}: none (n = {self.total})"
         named = [f"{word} {percent(n / self.total)}" for word, n in found[:_NAMED]]
         more = len(found) - _NAMED
         return f"{self.title} (n = {self.total}): {', '.join(named)}" + (f", and {more} more" if more > 0 else "")
@@ -48,8 +50,8 @@ def histograms_of(summary: Mapping[str, Any]) -> Iterator[Histogram]:
     """The histograms of a run's metrics. What is not well formed is left out: a metric is somebody's plugin."""
     for metric, extra in summary["metrics"].items():
         given = extra.get("histograms") if isinstance(extra, Mapping) else None
-        for entry in given if isinstance(given, list) else []:
-            if isinstance(entry, Mapping) and (found := _read(metric, entry)) is not None:
+        for place, entry in enumerate(given if isinstance(given, list) else []):
+            if isinstance(entry, Mapping) and (found := _read(metric, place, entry)) is not None:
                 yield found
 
 
@@ -66,14 +68,14 @@ def scalars_of(extra: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
-def _read(metric: str, entry: Mapping[str, Any]) -> Histogram | None:
+def _read(metric: str, place: int, entry: Mapping[str, Any]) -> Histogram | None:
     texts = [entry.get(key) for key in ("figure", "title", "factor")]
     counts, by = _counted(entry), entry.get("by")
     if counts is None or not all(isinstance(text, str) and text for text in texts):
         return None
     levels = {level: _counted(own) for level, own in by.items()} if isinstance(by, Mapping) else {}
     known = {level: own for level, own in levels.items() if own is not None}
-    return Histogram(metric, str(texts[0]), str(texts[1]), str(texts[2]), *counts, known)
+    return Histogram(metric, place, str(texts[0]), str(texts[1]), str(texts[2]), *counts, known)
 
 
 def _counted(entry: Any) -> tuple[int, Mapping[str, int]] | None:

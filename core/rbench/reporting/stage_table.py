@@ -128,6 +128,12 @@ def _truth(record: EpisodeRecord) -> Mapping[str, Any] | None:
     return truth
 
 
+def stages_of(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The table of a summary, None where there is none; a metric of that name is somebody's plugin."""
+    found = summary["metrics"].get("stages")
+    return found if isinstance(found, Mapping) and {"perception", "stages"} <= found.keys() else None
+
+
 def heading_of(table: Mapping[str, Any]) -> str:
     """What stands above the table in a terminal."""
     parts = ", ".join(table["perception"])

@@ -24,7 +24,7 @@ from rbench.reporting.numbers import (
 )
 from rbench.reporting.questions_asked import questions_asked
 from rbench.reporting.run_labels import run_labels
-from rbench.reporting.stage_table import COLUMNS, heading_of, rows_of
+from rbench.reporting.stage_table import COLUMNS, heading_of, rows_of, stages_of
 from rbench.suites.accepted import validation_line
 
 
@@ -201,7 +201,7 @@ def _body(summary: Mapping[str, Any]) -> Iterable[RenderableType]:
         if grid.get("episodes"):
             yield Text("")
             yield from _grid(grid)
-    if stages := summary["metrics"].get("stages"):
+    if stages := stages_of(summary):
         yield Text("")
         yield Text(heading_of(stages), style="bold")
         yield fitted("stage", rows_of(stages), COLUMNS)

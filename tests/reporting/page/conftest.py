@@ -284,6 +284,18 @@ def reports(catalog: Catalog) -> Callable[..., list[RunReport]]:
 
 
 @pytest.fixture
+def page_of_metrics(catalog: Catalog, write_run: Callable[..., Path]) -> Callable[..., Page]:
+    """The page of a run, of several where more are asked for, whose metrics gave this besides rows of dimensions."""
+
+    def build(runs: int = 1, **metrics: Any) -> Page:
+        found = gather([open_run(write_run(f"run-{number}", limit=4)) for number in range(runs)], catalog)
+        given = [RunReport(r.label, r.run, {**r.summary, "metrics": metrics}, r.tallies) for r in found]
+        return taken_apart(report_page(given, catalog, pictures=False))
+
+    return build
+
+
+@pytest.fixture
 def browser() -> Iterator[Any]:
     """A headless Chromium; skips where there is none."""
     path = ROOT / "benchmarks" / "headless_chromium.py"

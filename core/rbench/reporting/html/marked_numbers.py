@@ -10,7 +10,15 @@ from markupsafe import Markup
 
 from rbench.reporting.json_pointer import pointer
 from rbench.reporting.numbers import NOT_KNOWN, p_value, percent
+from rbench.reporting.printable import printable
 from rbench.rounding import half_up, half_up_percent
+
+
+def _plain(value: Any) -> str:
+    """A number of which nothing is known: counts whole, the rest with three decimals or three digits."""
+    if isinstance(value, int):
+        return f"{value:,}"
+    return str(half_up(value, 3)) if value == 0 or 0.001 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
 def _signed(value: Decimal) -> str:
@@ -28,8 +36,10 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "points": lambda value: _signed(half_up_percent(value, 1)),
     "change": lambda value: _signed(half_up(value, 1)),
     "size": lambda value: str(half_up(abs(value), 1)),
+    "short": lambda value: str(half_up(value, 1)),
     "score": lambda value: str(half_up(value, 3)),
     "p": p_value,
+    "plain": _plain,
 }
 
 _UNKNOWN = Markup('<span class="unknown" title="not defined">{}</span>').format(NOT_KNOWN)
@@ -71,6 +81,17 @@ class MarkedNumbers:
         return Markup('<data value="{}" data-path="{}">{}</data>').format(
             repr(value), pointer(*self._base, *path), FORMATS[kind](value)
         )
+
+    def any(self, *path: str | int) -> Markup:
+        """Whatever stands at a path: a number, an interval or a text."""
+        value = self.value(*path)
+        if isinstance(value, list):
+            return self.interval("plain", *path)
+        if isinstance(value, bool):
+            return Markup("yes" if value else "no")
+        if isinstance(value, str):
+            return Markup('<bdi class="text">{}</bdi>').format(printable(value))
+        return self.number("plain", *path)
 
     def cell(self, kind: str, table: str, row: int, column: str) -> Markup:
         """The number in a table, by the number of its row and the name of its column."""

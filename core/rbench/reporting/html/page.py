@@ -21,14 +21,17 @@ from rbench.errors import RbenchError
 from rbench.plugins.catalog import Catalog
 from rbench.record import EpisodeRecord
 from rbench.reporting.comparison import compare_runs
+from rbench.reporting.histograms import Histogram, histograms_of
 from rbench.reporting.html.document import document, episode_list, script_data
 from rbench.reporting.html.first_frames import Frames, first_frames
 from rbench.reporting.html.marked_numbers import MarkedNumbers
 from rbench.reporting.html.page_figures import page_figures
+from rbench.reporting.metric_tables import MetricTable, Value, tables_of, values_of
 from rbench.reporting.plotted import tables
 from rbench.reporting.printable import printable
 from rbench.reporting.run_labels import wrapper_pairs
 from rbench.reporting.run_report import RunReport
+from rbench.reporting.stage_table import stages_of
 from rbench.reporting.tallies import chosen_failures
 from rbench.running.filming import video_name
 from rbench.suites.accepted import validation_line
@@ -54,6 +57,16 @@ class Failure:
 
 
 @dataclass(frozen=True)
+class MetricView:
+    """What a metric gives besides rows of dimensions."""
+
+    name: str
+    values: Sequence[Value]
+    histograms: Sequence[Histogram]
+    tables: Sequence[MetricTable]
+
+
+@dataclass(frozen=True)
 class RunView:
     """A run as templates see it.
 
@@ -75,6 +88,22 @@ class RunView:
     @property
     def summary(self) -> Mapping[str, Any]:
         return self.report.summary
+
+    @property
+    def stages(self) -> Mapping[str, Any] | None:
+        """Where episodes are lost, of an agent that reports its stages."""
+        return stages_of(self.summary)
+
+    @property
+    def metrics(self) -> list[MetricView]:
+        """What the metrics give besides rows of dimensions, of those that give something a page can show."""
+        histograms = list(histograms_of(self.summary))
+        found = [
+            MetricView(name, values_of(extra), [h for h in histograms if h.metric == name], tables_of(extra))
+            for name, extra in self.summary["metrics"].items()
+            if name != "stages" or self.stages is None
+        ]
+        return [metric for metric in found if metric.values or metric.histograms or metric.tables]
 
     @property
     def manifest(self) -> Mapping[str, Any]:

@@ -19,11 +19,15 @@ from rbench.reporting.figures.run_panels import (
     grid_panel,
     group_order_of,
 )
+from rbench.reporting.figures.word_panels import bar_panel, level_panel
+from rbench.reporting.histograms import histograms_of
 from rbench.reporting.json_pointer import pointer
 from rbench.reporting.plotted import Table
 from rbench.reporting.run_report import RunReport
 
 WIDTH = 372.0
+#: Words side by side that can be read in a panel of this width.
+_WORDS = 10
 
 
 @dataclass(frozen=True)
@@ -36,12 +40,16 @@ class PageFigure:
 
 @dataclass(frozen=True)
 class PageFigures:
-    """Figures by run number, and by dimension or grid; `wrappers` by the labels before and after."""
+    """Figures by run number, and by dimension or grid; `wrappers` by the labels before and after.
+
+    `words` by run number, metric and number of the histogram: its bars, and its levels where it has some.
+    """
 
     bias: dict[int, PageFigure] = field(default_factory=dict)
     dimensions: dict[tuple[int, str], PageFigure] = field(default_factory=dict)
     grids: dict[tuple[int, str], PageFigure] = field(default_factory=dict)
     wrappers: dict[tuple[str, str], PageFigure] = field(default_factory=dict)
+    words: dict[tuple[int, str, int], list[PageFigure]] = field(default_factory=dict)
 
 
 def page_figures(reports: Sequence[RunReport], tables: Mapping[str, Table]) -> PageFigures:
@@ -64,6 +72,12 @@ def page_figures(reports: Sequence[RunReport], tables: Mapping[str, Table]) -> P
         for place, dimension in enumerate(report.grids):
             panel = grid_panel(report, dimension, tables)
             figures.grids[number, dimension.name] = _figure(panel, f"grid-{number}-{place}")
+        for place, histogram in enumerate(h for h in histograms_of(report.summary) if h.total and h.counts):
+            base = ("runs", number, "metrics", histogram.metric, "histograms", histogram.place)
+            panels = [bar_panel(histogram, base), *([level_panel(histogram, _WORDS)] if histogram.by else [])]
+            figures.words[number, histogram.metric, histogram.place] = [
+                _figure(panel, f"words-{number}-{place}-{part}") for part, panel in enumerate(panels)
+            ]
     figures.wrappers.update(_wrapper_figures(tables["wrappers"]))
     return figures
 
