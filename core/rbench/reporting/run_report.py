@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 from rbench.design import Dimension
@@ -13,10 +12,9 @@ from rbench.plugins.catalog import Catalog
 from rbench.reporting.level_kinds import Levels, levels_of
 from rbench.reporting.run_labels import run_labels
 from rbench.reporting.summary import summarise
-from rbench.reporting.tallies import Tallies, tally
+from rbench.reporting.tallies import Tallies
 from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory
-from rbench.results.store import OUTCOMES
 
 
 @dataclass(frozen=True)
@@ -64,18 +62,11 @@ def gather(
     Raises:
         StartError: the records of one cannot be read.
     """
-    summaries = [summarise(run, catalog, convention, metrics) for run in runs]
-    return [
-        RunReport(label, run, summary, _tally(run, summary))
-        for label, run, summary in zip(run_labels(summaries), runs, summaries, strict=True)
+    tallies = [Tallies.of(run.manifest.design) for run in runs]
+    summaries = [
+        summarise(run, catalog, convention, metrics, (counted.add,)) for run, counted in zip(runs, tallies, strict=True)
     ]
-
-
-def _tally(run: RunDirectory, summary: Mapping[str, Any]) -> Tallies:
-    # A run may be going on: count the episodes that the summary counted, and none that came since.
-    number = sum(summary["counts"][outcome] for outcome in OUTCOMES)
-    with run.store(readonly=True) as store:
-        return tally(islice(store.records(), number), run.manifest.design)
+    return [RunReport(*parts) for parts in zip(run_labels(summaries), runs, summaries, tallies, strict=True)]
 
 
 def _used(row: Mapping[str, Any]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -36,20 +35,17 @@ def stage_table(records: Iterable[EpisodeRecord]) -> dict[str, Any]:
         in order its `stage`, `episodes` that got there, `right`, `wrong`, `unknown`, `error_mm` (median of the point's
         error) and `error_mm_95` (95 % are better), `lost` episodes, and the most frequent reason `why`.
     """
-    records = iter(records)
-    first = list(islice(records, _LOOKED_AT))
-    if not any(_truth(record) for record in first):
-        return {}
-    tally = _Tally()
-    for record in (*first, *records):
+    tally = StageTally()
+    for record in records:
         tally.add(record)
-    return {"stages": tally.plain()}
+    return tally.table()
 
 
-class _Tally:
+class StageTally:
     """Counts by stage; of several claims at one stage of an episode the last counts."""
 
     def __init__(self) -> None:
+        self.looked_at = 0
         self.episodes = self.successes = 0
         self.perception: set[str] = set()
         self.right: dict[str, Counter[bool | None]] = {}
@@ -58,6 +54,10 @@ class _Tally:
         self.reasons: dict[str, Counter[str]] = {}
 
     def add(self, record: EpisodeRecord) -> None:
+        """Count an episode, of those that the denominator has."""
+        self.looked_at += 1
+        if self.episodes == 0 and self.looked_at > _LOOKED_AT:
+            return
         truth = _truth(record)
         if truth is None:
             return
@@ -78,7 +78,11 @@ class _Tally:
         if error is not None:
             self.errors.setdefault(name, []).append(error)
 
-    def plain(self) -> dict[str, Any]:
+    def table(self) -> dict[str, Any]:
+        """What `stage_table` returns."""
+        return {"stages": self._plain()} if self.episodes else {}
+
+    def _plain(self) -> dict[str, Any]:
         motion = [*(name for name, *_ in _MOTION), "settle"]
         names = [*(name for name in self.right if name not in motion), *motion]
         return {

@@ -14,10 +14,10 @@ from rbench.errors import RbenchError, StartError, one_line
 from rbench.interfaces.metric import Convention, MetricResult
 from rbench.plugins.catalog import Catalog
 from rbench.record import COUNTED, Outcome
-from rbench.reporting.stage_table import stage_table
+from rbench.reporting.stage_table import StageTally
+from rbench.reporting.walk import Rider, Walk
 from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory, episode_counts
-from rbench.results.store import EpisodeStore
 from rbench.results.vision_usage import vision_usage
 from rbench.running.merge import shard_line
 from rbench.values import to_plain
@@ -49,7 +49,11 @@ _log = logging.getLogger("rbench.reporting")
 
 
 def summarise(
-    run: RunDirectory, catalog: Catalog, convention: Convention = "default", metrics: Sequence[str] = ()
+    run: RunDirectory,
+    catalog: Catalog,
+    convention: Convention = "default",
+    metrics: Sequence[str] = (),
+    riders: Sequence[Rider] = (),
 ) -> dict[str, Any]:
     """The report of a run, also of one that is half-finished or being written.
 
@@ -60,22 +64,27 @@ def summarise(
         catalog: where the metrics that the suite names are found.
         convention: `paper` keeps the arithmetic of the paper a metric comes from, quirks included.
         metrics: names of metrics to compute besides those of the suite.
+        riders: are given every record that the report is about, in the same reading.
 
     Raises:
-        StartError: the records cannot be read.
+        StartError: the records cannot be read; with riders also when a single one is damaged.
     """
     manifest = run.manifest
     with run.store(readonly=True) as store:
-        end = store.last_position()  # every number below is about the same episodes
-        by_dimension = store.counts_by_dimension(through=end)
+        stage_tally = StageTally()
+        walk = Walk(store, (stage_tally.add,), tuple(riders))
+        by_dimension = store.counts_by_dimension(through=walk.end)
         names = tuple(dict.fromkeys((*manifest.metrics, *metrics)))
-        results, problems = _computed(names, manifest, store, end, catalog, convention)
+        results, problems = _computed(names, manifest, walk, catalog, convention)
         stages: dict[str, Any] = {}
         usage: dict[str, Any] | None = None
         try:
-            stages = stage_table(store.records(counted_only=True, through=end))
-            usage = vision_usage(store, through=end)
+            walk.finish()
+            stages = stage_tally.table()
+            usage = vision_usage(store, through=walk.end)
         except StartError as problem:  # a damaged record: the counts are still worth printing
+            if riders:
+                raise
             problems.append(str(problem))
     counts = episode_counts(manifest.planned, by_dimension.values())
     dimensions = {d.name: _row(d, manifest, by_dimension) for d in manifest.design.dimensions if not d.is_grid}
@@ -124,7 +133,7 @@ def summarise(
 
 
 def _computed(
-    names: Sequence[str], manifest: Manifest, store: EpisodeStore, end: int, catalog: Catalog, convention: Convention
+    names: Sequence[str], manifest: Manifest, walk: Walk, catalog: Catalog, convention: Convention
 ) -> tuple[dict[str, MetricResult], list[str]]:
     """The result of each metric, and what went wrong with the others."""
     results: dict[str, MetricResult] = {}
@@ -132,7 +141,7 @@ def _computed(
     for name in names:
         try:
             metric = catalog.make("metric", name)
-            results[name] = metric.compute(store.records(counted_only=True, through=end), manifest.design, convention)
+            results[name] = metric.compute(walk.counted(), manifest.design, convention)
         except RbenchError as problem:
             problems.append(f"metric {name!r}: {problem}")
         except Exception as problem:

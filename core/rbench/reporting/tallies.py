@@ -78,6 +78,39 @@ class Tallies:
     episodes: list[EpisodeLine] = field(default_factory=list)
     failures: dict[tuple[str, str, str], list[EpisodeRecord]] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, design: Design) -> Tallies:
+        """Without an episode yet."""
+        return cls({dimension.name: DimensionTally(dimension) for dimension in design.dimensions})
+
+    def add(self, record: EpisodeRecord) -> None:
+        """Count an episode; of one outside the denominator only its reason."""
+        self.episodes.append(
+            EpisodeLine(
+                record.instance,
+                record.repeat,
+                record.dimension,
+                record.context,
+                record.outcome,
+                record.reason,
+                record.score,
+                record.sim_seconds,
+            )
+        )
+        of_dimension = self.dimensions.get(record.dimension)
+        if of_dimension is None:
+            return
+        of_dimension.reasons[record.outcome, record.reason] += 1
+        if not record.counted:
+            return
+        _count(of_dimension, record)
+        _note_values(self.values, of_dimension.dimension.factors, record)
+        _note_events(self.events, record)
+        if not record.success:
+            alike = self.failures.setdefault((record.dimension, record.outcome, record.reason), [])
+            if len(alike) < _REMEMBERED:
+                alike.append(record)
+
 
 @dataclass(frozen=True, slots=True)
 class EpisodeLine:
@@ -91,38 +124,6 @@ class EpisodeLine:
     reason: str
     score: float
     sim_seconds: float
-
-
-def tally(records: Iterable[EpisodeRecord], design: Design) -> Tallies:
-    """Count the records of a run; of those outside the denominator only the reasons."""
-    found = Tallies({dimension.name: DimensionTally(dimension) for dimension in design.dimensions})
-    for record in records:
-        found.episodes.append(
-            EpisodeLine(
-                record.instance,
-                record.repeat,
-                record.dimension,
-                record.context,
-                record.outcome,
-                record.reason,
-                record.score,
-                record.sim_seconds,
-            )
-        )
-        of_dimension = found.dimensions.get(record.dimension)
-        if of_dimension is None:
-            continue
-        of_dimension.reasons[record.outcome, record.reason] += 1
-        if not record.counted:
-            continue
-        _count(of_dimension, record)
-        _note_values(found.values, of_dimension.dimension.factors, record)
-        _note_events(found.events, record)
-        if not record.success:
-            alike = found.failures.setdefault((record.dimension, record.outcome, record.reason), [])
-            if len(alike) < _REMEMBERED:
-                alike.append(record)
-    return found
 
 
 def chosen_failures(

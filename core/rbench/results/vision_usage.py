@@ -1,4 +1,7 @@
-"""What the episodes of a run asked vision models, added up."""
+"""What the episodes of a run asked vision models, added up.
+
+The database adds up by itself: `status` asks for this often, and reading the records takes three to ten times as long.
+"""
 
 from __future__ import annotations
 
