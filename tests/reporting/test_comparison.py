@@ -161,6 +161,26 @@ def test_runs_without_a_common_episode_are_refused(make_run: MakeRun, capsys: py
     assert "no episode in common (8 and 0 finished)" in capsys.readouterr().err
 
 
+def test_a_run_against_itself_gets_a_warning(
+    make_run: MakeRun, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = make_run([S, F] * 14)
+    link = tmp_path / "link"
+    link.symlink_to(run)
+    monkeypatch.chdir(tmp_path)
+    for other, said in ((run, "is compared with itself"), (link, "are one directory"), (Path(run.name), "are one")):
+        assert main(["compare", str(run), str(other)]) == 0
+        assert said in " ".join(capsys.readouterr().out.split())
+    assert main(["compare", str(run), str(link), "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "warning: " in printed.err
+    assert len(json.loads(printed.out)["warnings"]) == 1
+
+
+def test_two_runs_get_no_warning(compare: Any) -> None:
+    assert compare([S] * 28, [S] * 28)["warnings"] == []
+
+
 def test_a_folder_without_a_run_is_wrong_use(make_run: MakeRun, tmp_path: Path) -> None:
     assert main(["compare", str(make_run([S])), str(tmp_path)]) == 2
 

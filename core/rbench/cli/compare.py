@@ -28,13 +28,16 @@ from rbench.results.run_directory import open_run
 def command(first: Path, second: Path, margin: float, as_json: bool) -> int:
     """Compare the second run with the first, episode by episode.
 
-    Refuses runs that differ in suite, render profile or seed (exit code 2). Episodes that only one has are left out.
+    Refuses runs that differ in suite, render profile or seed, or have no episode in common (exit code 2). Episodes that
+    only one has are left out. Two names of one directory are worth a warning.
 
     Exit code 1: a metric could not be computed; everything else is printed.
     """
     comparison = compare_runs(open_run(first), open_run(second), build_catalog(), margin)
     if as_json:
         print_json(comparison)
+        for warning in comparison["warnings"]:
+            print_note(f"warning: {warning}")
         for problem in comparison["problems"]:
             print_note(f"error: {problem}")
     else:

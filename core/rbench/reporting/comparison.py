@@ -59,10 +59,21 @@ def compare_runs(first: RunDirectory, second: RunDirectory, catalog: Catalog, ma
             "episodes": {"first": len(counted[0]), "second": len(counted[1]), "common": len(common)},
             "dimensions": {name: row for name, row in result.dimensions.items() if row.get("episodes")},
             "overall": result.overall,
+            "warnings": _warnings(first, second),
             "problems": problems,
         }
     )
     return comparison
+
+
+def _warnings(first: RunDirectory, second: RunDirectory) -> list[str]:
+    if first.path == second.path:
+        what = f"{first.path} is compared with itself"
+    elif first.path.samefile(second.path):
+        what = f"{first.path} and {second.path} are one directory"
+    else:
+        return []
+    return [f"{what}: every episode is paired with itself, and nothing is learned; name two different runs"]
 
 
 def refuse_unlike(first: RunDirectory, second: RunDirectory) -> None:

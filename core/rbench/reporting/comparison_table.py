@@ -32,6 +32,7 @@ def comparison_table(comparison: Mapping[str, Any]) -> RenderableType:
         parts += [Text(""), fitted("dimension", with_cv, _BIAS)]
     parts += [Text(""), fitted("dimension", [(name, row) for name, row in rows if "discordant" in row], _EPISODES)]
     parts += [Text(""), *(Wrapped(Text(note, style="dim")) for note in _notes(comparison))]
+    parts += [Wrapped(Text(f"warning: {warning}", style="bold yellow")) for warning in comparison["warnings"]]
     parts += [Wrapped(Text(problem, style="bold red")) for problem in comparison["problems"]]
     return Group(*parts)
 
