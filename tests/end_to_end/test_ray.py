@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,10 @@ from typing import Any
 import pytest
 
 import rbench
+import rbench.running.executors.ray as ray_executor
 from rbench.record import identical
+
+HERE = Path(__file__).resolve().parent
 
 pytestmark = pytest.mark.skipif(
     importlib.util.find_spec("ray") is None, reason="Ray is not installed: python3 -m pip install 'ray>=2.40'"
@@ -26,8 +30,8 @@ pytestmark = pytest.mark.skipif(
 _LISTENS = "0A"
 
 
-@pytest.fixture(scope="module")
-def cluster() -> Iterator[Any]:
+@contextmanager
+def new_cluster() -> Iterator[Any]:
     """A cluster of two nodes with one processor each, both on this machine; the head has none."""
     from ray.cluster_utils import Cluster
 
@@ -37,13 +41,18 @@ def cluster() -> Iterator[Any]:
             environment.setenv(name, value)
         made = Cluster(initialize_head=True, head_node_args={"num_cpus": 0, "include_dashboard": False})
         try:
-            for _ in range(2):
-                made.add_node(num_cpus=1)
+            made.nodes = [made.add_node(num_cpus=1) for _ in range(2)]
             made.folder = Path(folder)
             yield made
         finally:
             made.shutdown()
             shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Any]:
+    with new_cluster() as made:
+        yield made
 
 
 @pytest.fixture
@@ -196,6 +205,78 @@ def test_a_driver_that_is_killed_leaves_no_actors_and_can_be_resumed(
     assert not kept & {p.drawn for p in places()[before:]}
     assert resumed.manifest["executor"] == "ray"
     assert same_as_serial(resumed, rbench_command, placed_run)
+
+
+def test_a_cluster_whose_head_is_lost_stops_the_run_which_can_be_resumed(
+    start_rbench: Callable[..., Any],
+    rbench_command: Callable[..., Any],
+    placed_run: list[str],
+    places: Callable[[], list[Placed]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    # After this time (s, by default 60) Ray ends the processes that are connected to such a cluster.
+    monkeypatch.setenv("RAY_gcs_rpc_server_reconnect_timeout_s", "3")
+    with new_cluster() as doomed:
+        monkeypatch.setenv("RAY_ADDRESS", doomed.address)
+        started = start_rbench(*placed_run, "-o", "pause=1", "--executor", "ray")
+        started.wait_for(3)
+        for kind in ("gcs_server", "raylet"):
+            os.kill(doomed.head_node.all_processes[kind][0].process.pid, signal.SIGKILL)
+        ran = started.ended()
+        assert ran.code == 4, ran.err
+        assert ran.manifest["state"] == "stopped"
+        assert f"the Ray cluster ({doomed.address}) is gone" in ran.err
+        assert "rbench resume" in ran.err
+        assert "Traceback" not in ran.err
+        assert 3 <= len(ran.episodes) < 16
+    wait_until(lambda: all(gone(p.worker) and gone(p.actor) for p in places()), "actors end")
+    resumed = rbench_command("resume", str(ran.directory), "--executor", "processes", "--workers", "1")
+    assert resumed.code == 0, resumed.err
+    assert same_as_serial(ran, rbench_command, [*placed_run, "-o", "pause=1"])
+
+
+def test_a_run_without_a_node_left_stops_and_can_be_resumed_when_there_is_one(
+    start_on_ray: Callable[..., Any],
+    rbench_command: Callable[..., Any],
+    placed_run: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    monkeypatch.setattr(ray_executor, "NO_NODE_PATIENCE", 1.0)
+    monkeypatch.chdir(HERE)
+    finished: list[str] = []
+    with new_cluster() as shrinking:
+        monkeypatch.setenv("RAY_ADDRESS", shrinking.address)
+
+        def note(record: Any) -> None:
+            finished.append(record.episode)
+            if len(finished) == 3:
+                for node in shrinking.nodes:
+                    shrinking.remove_node(node, allow_graceful=False)
+
+        options = {"trace": str(tmp_path / "trace"), "pause": 0.2}
+        with pytest.raises(rbench.StoppedEarly, match=r"no machine with a processor left; .*rbench resume"):
+            rbench.run(
+                "roboview-bias",
+                "agents_placed:Placed",
+                options=options,
+                limit=16,
+                executor="ray",
+                out=tmp_path / "run",
+                on_finished=note,
+            )
+        assert rbench.open_run(tmp_path / "run").manifest.state == "stopped"
+        shrinking.add_node(num_cpus=1)
+        resumed = start_on_ray("resume", str(tmp_path / "run")).ended()
+    assert resumed.code == 0, resumed.err
+    assert same_as_serial(resumed, rbench_command, placed_run)
+
+
+def test_a_worker_that_is_at_one_thing_for_long_is_told(start_on_ray: Callable[..., Any]) -> None:
+    agent = ["--agent", "agents_that_end:Traced", "-o", "pause=15"]
+    ran = start_on_ray("run", "roboview-bias", *agent, "--limit", "1").ended()
+    assert ran.code == 0, ran.err
+    assert "worker 1: in act() for 1" in ran.err
 
 
 def test_an_interrupted_run_ends_its_actors_and_can_be_resumed(

@@ -16,7 +16,7 @@ import pytest
 from rbench.errors import StartError, UsageError
 from rbench.running.description import Part, RunDescription
 from rbench.running.executors import Execution
-from rbench.running.executors.messages import Unpacker, raise_failure
+from rbench.running.executors.messages import packed, raise_failure, unpacked
 from rbench.running.executors.ray_cluster import address_of_cluster, share_of_slot
 from rbench.running.executors.ray_slot import Slot, settings_to_send
 from rbench.running.plan import Selection
@@ -37,10 +37,9 @@ def started(monkeypatch: pytest.MonkeyPatch) -> Callable[[Any], dict[str, Any]]:
 
     def start(job: Any) -> dict[str, Any]:
         slot = Slot()
-        answer = slot.start(settings_to_send(to_plain(job), dict(os.environ), 2))
+        answer = slot.start(packed({**settings_to_send(to_plain(job), dict(os.environ)), "neighbours": 2}))
         slot.stop()
-        ((message, _),) = Unpacker().feed(answer)
-        return message
+        return unpacked(answer)[0]
 
     return start
 
@@ -62,10 +61,8 @@ def test_a_machine_without_the_suite_is_named(job: Any, started: Callable[[Any],
 
 
 def test_environment_variables_that_may_hold_keys_are_not_sent(job: Any) -> None:
-    sent = settings_to_send(
-        to_plain(job), {"OPENAI_API_KEY": "sk-canary-7Q", "OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}, 1
-    )
-    ((settings, _),) = Unpacker().feed(sent)
+    environment = {"OPENAI_API_KEY": "sk-canary-7Q", "OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}
+    settings = settings_to_send(to_plain(job), environment)
     assert settings["environment"] == {"OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}
 
 

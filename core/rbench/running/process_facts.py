@@ -51,6 +51,17 @@ def _children(process: int) -> list[int]:
     return found
 
 
+def out_of_memory_kills() -> int:
+    """How many processes the system has ended for lack of memory since it started, its containers' included."""
+    try:
+        for line in (_PROC / "vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    except (OSError, ValueError):
+        pass
+    return 0
+
+
 def open_files(process: int) -> int:
     """How many file descriptors a process has open."""
     try:

@@ -42,9 +42,13 @@ class Connection:
             CutOff: the connection is closed on this side, or something else has its number.
             BrokenPipeError: the run is gone.
         """
+        self.forward(packed(message, blob))
+
+    def forward(self, data: bytes) -> None:
+        """Send a message that is packed already. Raises as `send` does."""
         if _identity(self._socket.fileno()) != self._itself:
             raise CutOff
-        self._socket.sendall(packed(message, blob))
+        self._socket.sendall(data)
 
     def listen(self, deliver: Callable[[Message], None], cut_off: Callable[[], None]) -> None:
         """Receive, in a thread of its own, so that the end of the run is noticed while an episode runs.

@@ -24,6 +24,18 @@ def packed(message: Message, blob: bytes = b"") -> bytes:
     return _LENGTHS.pack(len(text), len(blob)) + text + blob
 
 
+def unpacked(data: bytes) -> tuple[Message, bytes]:
+    """One whole message from its bytes."""
+    text, _ = _LENGTHS.unpack_from(data)
+    middle = _LENGTHS.size + text
+    return json.loads(data[_LENGTHS.size : middle]), data[middle:]
+
+
+def begins_with(data: bytes, key: str) -> bool:
+    """Whether the first key of a packed message is this one. It is not read for that."""
+    return data.startswith(f'{{"{key}":'.encode(), _LENGTHS.size)
+
+
 class Unpacker:
     """Collects bytes as they come and gives the messages that are complete."""
 

@@ -144,7 +144,7 @@ class WorkerPool:
             else:
                 raise_failure(message)
         if dead or hung_up:
-            yield from self._lost(worker, worker.ending())
+            yield from self._lost(worker, self._watchdog.explained(worker.ending(), worker))
 
     def _took(self, worker: WorkerProcess, changed: bool) -> None:
         """A worker finished its first episode: it goes on, unless a new one had better take its place.
@@ -168,6 +168,7 @@ class WorkerPool:
         now = time.monotonic()
         paused = now - self._looked - PULSE
         self._looked = now
+        self._watchdog.look()
         for worker in list(self.workers):
             worker.look()
             if paused > PAUSED:

@@ -7,18 +7,19 @@ Orders and answers are bytes: JSON, and trajectories behind it (`messages`).
 from __future__ import annotations
 
 import importlib
-import json
 import os
 import socket
 import sys
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rbench.running.executors.messages import Message, failure, packed
+from rbench.running.executors.guardian_main import MARK
+from rbench.running.executors.messages import Message, failure, packed, unpacked
 from rbench.values import from_plain, to_plain
 
 if TYPE_CHECKING:
+    from rbench.running.executors import Waiting
     from rbench.running.executors.processes import WorkerPool
 
 #: Environment variables of the user that also count elsewhere, or their absence: the rest is the machine's own.
@@ -33,19 +34,17 @@ _THREADS = (
 _OURS = "RBENCH_"
 
 
-def settings_to_send(job: Message, environment: Mapping[str, str], neighbours: int) -> bytes:
+def settings_to_send(job: Message, environment: Mapping[str, str]) -> Message:
     """What a slot needs to begin.
 
     Args:
         job: as plain data.
-        neighbours: how many slots there may be on one machine; they share its memory.
-        environment: of this process, before Ray changed it. Keys of services are left out: whatever is sent may end in
+        environment: of this process. Keys of services are left out: whatever is sent may end in
             a log of Ray.
     """
     sent = {name: value for name, value in environment.items() if name in _THREADS or name.startswith(_OURS)}
     path = [entry for entry in sys.path if isinstance(entry, str)]
-    settings = {"job": job, "environment": sent, "path": path, "folder": str(Path.cwd()), "neighbours": neighbours}
-    return packed(settings)
+    return {"job": job, "environment": sent, "path": path, "folder": str(Path.cwd())}
 
 
 class Slot:
@@ -55,11 +54,12 @@ class Slot:
         # Ray sends what is printed to the stdout of the run, where results stand.
         os.dup2(2, 1)
         self._pool: WorkerPool | None = None
+        self._waiting: tuple[Waiting, ...] = ()
 
     def start(self, settings: bytes) -> bytes:
-        """Become what the settings say."""
+        """Become what the settings say: those of the run, and how many slots there may be on one machine."""
         try:
-            self._start(_unpacked(settings))
+            self._start(unpacked(settings)[0])
         except Exception as problem:
             return _failed(problem)
         return packed({"ready": os.getpid()})
@@ -69,13 +69,17 @@ class Slot:
         from rbench.design import Episode
 
         assert self._pool is not None
-        given = (from_plain(Episode, episode) for episode in _unpacked(episodes)["episodes"])
+        given = (from_plain(Episode, episode) for episode in unpacked(episodes)[0]["episodes"])
         try:
             for finished in self._pool.run(given):
                 answer = {"finished": finished.record.to_plain(), "provenance": to_plain(finished.provenance)}
                 yield packed(answer, finished.trajectory)
         except Exception as problem:
             yield _failed(problem)
+
+    def waiting(self) -> bytes:
+        """What the worker is at, if it has been at it for long. Called while `run` works."""
+        return packed({"waiting": to_plain(self._waiting)})
 
     def end(self) -> None:
         """Let the worker close its agent and end."""
@@ -95,6 +99,8 @@ class Slot:
         for name in _THREADS:
             os.environ.pop(name, None)
         os.environ.update(settings["environment"])
+        # A Ray that the run started carries its mark. What is started here must outlive that long enough to tidy up.
+        os.environ.pop(MARK, None)
         importlib.invalidate_caches()
         # Imported here: they may be other ones, or missing, and then that is what is reported.
         from rbench.plugins.catalog import build_catalog
@@ -105,11 +111,10 @@ class Slot:
         job = from_plain(Job, settings["job"])
         job.check_versions()
         suite = load_suite(build_catalog(only=job.distributions), job.description.suite)
-        self._pool = WorkerPool(job, suite, 1, sharing=settings["neighbours"])
+        self._pool = WorkerPool(job, suite, 1, self._wait, sharing=settings["neighbours"])
 
-
-def _unpacked(data: bytes) -> Any:
-    return json.loads(data[8:])
+    def _wait(self, waiting: tuple[Waiting, ...]) -> None:
+        self._waiting = waiting
 
 
 def _failed(problem: Exception) -> bytes:

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import time
+from collections import deque
+from dataclasses import replace
 
 from rbench.running.executors import Waiting
-from rbench.running.executors.worker_process import PATIENCE, Exceeded, WorkerProcess
+from rbench.running.executors.worker_process import PATIENCE, Ending, Exceeded, WorkerProcess
 from rbench.running.limits import MEMORY_SHARE, Limits
-from rbench.running.process_facts import machine_memory, most_open_files, open_files, private_memory
+from rbench.running.process_facts import (
+    machine_memory,
+    most_open_files,
+    open_files,
+    out_of_memory_kills,
+    private_memory,
+)
 
 #: Seconds in one phase after which a wait is told.
 LONG_WAIT = 10.0
+
+#: Looks at how many processes the system has ended, of which the oldest counts: a large one takes a while to end.
+_LOOKS_KEPT = 6
 
 _MEGABYTE = 1e6
 
@@ -27,6 +38,22 @@ class Watchdog:
         share = whole * MEMORY_SHARE / workers / _MEGABYTE
         self.limits = Limits(limits.episode, limits.start, share if limits.memory is None else limits.memory)
         self._shared_out = limits.memory is None
+        self._kills = deque([out_of_memory_kills()], maxlen=_LOOKS_KEPT)
+
+    def look(self) -> None:
+        """Notice what the system has ended until now."""
+        self._kills.append(out_of_memory_kills())
+
+    def explained(self, ending: Ending, worker: WorkerProcess) -> Ending:
+        """The same ending, with what speaks for a lack of memory if a worker was killed from outside."""
+        if ending.signal != "SIGKILL" or ending.exceeded is not None:
+            return ending
+        used = f"it used {worker.memory / _MEGABYTE:.0f} MB shortly before"
+        if out_of_memory_kills() > self._kills[0]:
+            return replace(ending, note=f"when the system ended a process for lack of memory; {used}")
+        if self.limits.memory and worker.memory > self.limits.memory * _MEGABYTE / 2:
+            return replace(ending, note=f"perhaps from the system, for lack of memory; {used}")
+        return ending
 
     def exceeded(self, worker: WorkerProcess) -> Exceeded | None:
         """The limit that a worker has passed, if any."""
@@ -40,7 +67,8 @@ class Watchdog:
                 return Exceeded("hang", limits.start, f"not ready after {limits.start:g} s, the --start-limit")
         elif worker.given and limits.episode and seconds > limits.episode:
             return Exceeded("hang", limits.episode, f"no end after {limits.episode:g} s, the --episode-limit")
-        if limits.memory and private_memory(worker.pid) > limits.memory * _MEGABYTE:
+        worker.memory = private_memory(worker.pid)
+        if limits.memory and worker.memory > limits.memory * _MEGABYTE:
             whose = "its share of the memory" if self._shared_out else "the --worker-memory"
             return Exceeded("memory", round(limits.memory), f"more than {limits.memory:.0f} MB used, {whose}")
         return None

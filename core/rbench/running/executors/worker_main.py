@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import faulthandler
+import importlib
 import json
 import os
 import signal
@@ -85,6 +86,9 @@ def main(parent: int, page: int) -> NoReturn:
 
 def _work(connection: Connection, inbox: Inbox, phase: SharedPhase) -> int:
     order = inbox.get()
+    if "ray" in order:
+        return _dispatch(order["ray"], connection, inbox)
+    _give_way()
     if "declare" in order:
         return _declare(order["declare"], connection, phase)
     try:
@@ -115,6 +119,17 @@ def _declare(order: Message, connection: Connection, phase: SharedPhase) -> int:
     except Exception as problem:
         answer = failure(problem)
     connection.send(answer)
+    return 0
+
+
+def _dispatch(order: Message, connection: Connection, inbox: Inbox) -> int:
+    """Run the episodes of a run on a Ray cluster."""
+    sys.argv = ["rbench ray"]
+    try:
+        importlib.import_module("rbench.running.executors.ray_dispatcher").dispatch(order, connection, inbox)
+    except Exception as problem:
+        connection.send(failure(problem))
+        return 1
     return 0
 
 
@@ -185,14 +200,16 @@ def _handle_signals() -> None:
 
 
 def _end_with(parent: int) -> None:
-    """Have the system end this process with its parent, also inside code that never returns to Python.
+    """Have the system end this process with its parent, also inside code that never returns to Python."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it was gone before
+        os._exit(1)
 
-    And before its parent, when memory runs out.
-    """
+
+def _give_way() -> None:
+    """Have the system end this process before others, the run's above all, when memory runs out."""
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             score = Path("/proc/self/oom_score_adj")
             score.write_text(str(min(1000, int(score.read_text()) + _OUT_OF_MEMORY_SCORE)))
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it was gone before
-        os._exit(1)

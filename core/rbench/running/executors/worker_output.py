@@ -26,17 +26,19 @@ class OutputRelay:
     What goes beyond the bound is read and dropped, and how much that was is said when the episode is over.
     """
 
-    def __init__(self, descriptor: int, name: str, span: str = "in one episode") -> None:
+    def __init__(self, descriptor: int, name: str, span: str = "in one episode", bound: int = OUTPUT_LIMIT) -> None:
         """Begin.
 
         Args:
             descriptor: the reading end of the pipe, which becomes this object's.
             name: of the worker, for what is said.
             span: what the bound is for, as part of a sentence.
+            bound: bytes that are passed on.
         """
         self._descriptor = descriptor
         self._name = name
         self._span = span
+        self._bound = bound
         self._lock = threading.Lock()
         self._line = bytearray()
         self._passed = self._dropped = 0
@@ -82,7 +84,7 @@ class OutputRelay:
                     self._flush()
 
     def _take(self, data: bytes) -> None:
-        room = max(0, OUTPUT_LIMIT - self._passed)
+        room = max(0, self._bound - self._passed)
         self._passed += min(room, len(data))
         self._dropped += max(0, len(data) - room)
         self._line += data[:room]

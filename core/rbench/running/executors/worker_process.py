@@ -21,7 +21,7 @@ from rbench.running.executors.guardian_main import MARK, end_group, end_marked
 from rbench.running.executors.messages import Message, Unpacker, packed
 from rbench.running.executors.shared_phase import SharedPhase, page_descriptor
 from rbench.running.executors.worker_main import CUT_OFF
-from rbench.running.executors.worker_output import OutputRelay
+from rbench.running.executors.worker_output import OUTPUT_LIMIT, OutputRelay
 from rbench.running.phases import Phase
 from rbench.values import to_plain
 
@@ -70,11 +70,13 @@ class Ending:
 
     Attributes:
         exceeded: the limit for which it was ended, or None when it ended without our doing.
+        note: what is known of a signal besides.
     """
 
     signal: str | None
     status: int | None
     exceeded: Exceeded | None = None
+    note: str = ""
 
     @property
     def by_request(self) -> bool:
@@ -88,7 +90,9 @@ class Ending:
             return "the agent closed file descriptors that are not its own"
         if self.signal is None and self.status is None:
             return "it cannot even be killed"
-        return f"signal {self.signal}" if self.signal is not None else f"exit status {self.status}"
+        if self.signal is None:
+            return f"exit status {self.status}"
+        return f"signal {self.signal}, {self.note}" if self.note else f"signal {self.signal}"
 
 
 class WorkerProcess:
@@ -102,6 +106,7 @@ class WorkerProcess:
         began: when the present attempt at an episode began; while it starts, when it was started.
         entered: when the present phase began. Both are noticed by `look`, and as late as that is called.
         leaving: since when it is asked to end, or None.
+        memory: what it and its descendants had for themselves (bytes) at the last look.
         settled: memory (bytes) and open files after its first episode, None before.
     """
 
@@ -113,12 +118,14 @@ class WorkerProcess:
         guardian: Guardian,
         name: str | None = None,
         span: str = "in one episode",
+        bound: int = OUTPUT_LIMIT,
     ) -> None:
         """Start it.
 
         Args:
-            order: the first message, which says what it is for: `job`, or `declare`.
+            order: the first message, which says what it is for: `job`, `declare` or `ray`.
             name, span: who prints, and what the bound of that is for, when it is no worker with episodes.
+            bound: of what it prints, in bytes.
         """
         self.number = number
         self.given: deque[Episode] = deque()
@@ -126,6 +133,7 @@ class WorkerProcess:
         self.seconds: float | None = None
         self.began = self.entered = time.monotonic()
         self.leaving: float | None = None
+        self.memory = 0
         self.settled: tuple[int, int] | None = None
         self._seen = (0, 0)
         self._guardian = guardian
@@ -158,8 +166,8 @@ class WorkerProcess:
             os.close(descriptor)
             os.close(printed)
         guardian.add(self._process.pid)
-        self._output = OutputRelay(output, name or f"worker {number}", span)
-        self._send(order)
+        self._output = OutputRelay(output, name or f"worker {number}", span, bound)
+        self.send(order)
 
     @property
     def pid(self) -> int:
@@ -186,7 +194,7 @@ class WorkerProcess:
         if not self.given and self.since is not None:
             self.since = self.began = time.monotonic()
         self.given.append(episode)
-        self._send({"episode": to_plain(episode)})
+        self.send({"episode": to_plain(episode)})
 
     def received(self) -> tuple[list[tuple[Message, bytes]], bool]:
         """The messages that have come, without waiting, and whether none can come any more."""
@@ -227,7 +235,7 @@ class WorkerProcess:
     def leave(self) -> None:
         """Ask it to close its agent and end."""
         self.leaving = time.monotonic()
-        self._send({"end": True})
+        self.send({"end": True})
 
     def end_for(self, exceeded: Exceeded) -> Ending:
         """End it, and what it started, at once."""
@@ -254,16 +262,19 @@ class WorkerProcess:
         self._socket.close()
         self._phase.close()
 
-    def _send(self, message: Message) -> None:
+    def send(self, message: Message) -> None:
+        """Tell it something."""
         # A worker that died shows when it is read from; there its loss is dealt with.
         with contextlib.suppress(OSError):
             self._socket.sendall(packed(message))
 
-    def _terminate(self) -> None:
+    def terminate(self) -> None:
+        """Tell it to end."""
         if self.alive:
             self._process.terminate()
 
-    def _kill(self) -> None:
+    def kill(self) -> None:
+        """End it, whatever it does."""
         if self.alive:
             self._process.kill()
         self._reaped()
@@ -290,11 +301,11 @@ def stop(workers: Iterable[WorkerProcess]) -> None:
     workers = list(workers)
     try:
         for worker in workers:
-            worker._terminate()
+            worker.terminate()
         _wait(workers, LAST_PATIENCE)
     finally:
         for worker in workers:
-            worker._kill()
+            worker.kill()
             worker.release()
 
 
