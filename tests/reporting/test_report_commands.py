@@ -70,6 +70,14 @@ def test_status_as_json(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -
     }
 
 
+def test_status_says_what_its_interval_is_of(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_run(FULL[:10])
+    assert main(["status", str(path)]) == 0
+    assert "success 80.0 % [49.0, 94.3] of all episodes (Wilson's interval, episodes taken" in capsys.readouterr().out
+    assert main(["status", str(path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["success_rate_interval_over"] == "episodes"
+
+
 def test_status_of_a_run_that_is_written(make_run: MakeRun, capsys: pytest.CaptureFixture[str]) -> None:
     path = make_run(FULL[:10], state="running")
     assert main(["status", str(path)]) == 0

@@ -160,9 +160,9 @@ class RunProgress:
 
 
 def success_interval(successes: int, episodes: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a success rate, episodes taken as independent: enough for a glance.
+    """Wilson's 95 % interval of a success rate, episodes taken as independent: for a glance.
 
-    The table at the end takes blocks into account. Source: Wilson 1927.
+    `rbench report` takes blocks. Source: Wilson 1927.
     """
     z = 1.959963984540054
     rate, scale = successes / episodes, 1.0 + z * z / episodes

@@ -39,7 +39,10 @@ def command(directory: Path, as_json: bool) -> None:
         print_text(shard)
     if facts["success_rate"] is not None:
         low, high = facts["success_rate_interval"]
-        print_text(f"success {100 * facts['success_rate']:.1f} % [{100 * low:.1f}, {100 * high:.1f}]")
+        print_text(
+            f"success {100 * facts['success_rate']:.1f} % [{100 * low:.1f}, {100 * high:.1f}] of all episodes"
+            " (Wilson's interval, episodes taken as independent; rbench report takes blocks)"
+        )
     if facts["rate"]:
         left = "" if facts["seconds_left"] is None else f", {duration(facts['seconds_left'])} left"
         print_text(f"{60 * facts['rate']:.1f} episodes a minute{left}")
@@ -64,6 +67,7 @@ def _facts(run: RunDirectory) -> dict[str, Any]:
         "merged": [part.shard or part.run for part in run.manifest.merged],
         "success_rate": counts["success"] / counts["done"] if counts["done"] else None,
         "success_rate_interval": None if low_high is None else list(low_high),
+        "success_rate_interval_over": "episodes",  # that of a report, of the same name, is over blocks
         "rate": rate,
         "seconds_left": counts["missing"] / rate if rate else None,
         "vision_usage": _usage(run),
