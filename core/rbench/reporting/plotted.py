@@ -93,10 +93,12 @@ def _levels(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
         for dimension in report.dimensions:
             (factor,) = dimension.factors
             kinds, groups = report.levels(factor, dimension), report.manifest.design.groups.get(factor, {})
+            known = report.summary["dimensions"][dimension.name].get("level_intervals") or {}
             for (level,), count in report.tallies.dimensions[dimension.name].levels().items():
                 value = kinds.values.get(level)
                 plain = value if value is None or isinstance(value, (str, int, float)) else json.dumps(value)
-                yield report.label, dimension.name, level, groups.get(level), plain, *_rate(count)
+                together = known.get(level) or (None, None)
+                yield report.label, dimension.name, level, groups.get(level), plain, *_rate(count), *together
 
 
 def _words(reports: Sequence[RunReport]) -> Iterator[tuple[Any, ...]]:
@@ -209,7 +211,12 @@ _TABLES: tuple[tuple[str, str, tuple[str, ...], Callable[[Sequence[RunReport]], 
         _interactions,
     ),
     ("groups", "Success by group of levels (Figure 2)", ("run", "dimension", "group", *_RATE), _groups),
-    ("levels", "Success by level, all contexts", ("run", "dimension", "level", "group", "value", *_RATE), _levels),
+    (
+        "levels",
+        "Success by level, all contexts; `interval` holds for all levels at once",
+        ("run", "dimension", "level", "group", "value", *_RATE, "interval_low", "interval_high"),
+        _levels,
+    ),
     (
         "contexts",
         "Success by level and context (Figure 3)",

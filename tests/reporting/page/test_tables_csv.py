@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -44,6 +45,31 @@ def test_contents_say_what_is_in_each_file(judged: Path, tmp_path: Path) -> None
         assert rows[0] == entry["columns"].split()
         assert len(rows) - 1 == int(entry["rows"])
         assert entry["about"]
+
+
+def test_intervals_of_levels_are_those_of_the_json(
+    judged: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["report", str(judged), "--format", "json"]) == 0
+    dimensions = json.loads(capsys.readouterr().out)[0]["dimensions"]
+    assert main(["report", str(judged), "--format", "csv", "-o", str(tmp_path / "csv")]) == 0
+    with (tmp_path / "csv" / "levels.csv").open(newline="") as file:
+        rows = {(row["dimension"], row["level"]): row for row in csv.DictReader(file)}
+    ends = [(name, end) for name, row in dimensions.items() for end in row["worst_levels"] + row["best_levels"]]
+    assert len(ends) > 8
+    for name, end in ends:
+        row = rows[name, end["level"]]
+        assert [float(row["interval_low"]), float(row["interval_high"])] == end["interval"]
+        assert float(row["interval_low"]) <= float(row["low"]) <= float(row["success_rate"]) <= float(row["high"])
+    assert all(row["interval_high"] for row in rows.values())
+
+
+def test_without_a_metric_levels_have_only_intervals_of_their_own(write_run: WriteRun, tmp_path: Path) -> None:
+    assert main(["report", str(write_run()), "--format", "csv", "-o", str(tmp_path / "csv")]) == 0
+    with (tmp_path / "csv" / "levels.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {(row["interval_low"], row["interval_high"]) for row in rows} == {("", "")}
+    assert all(row["low"] for row in rows)
 
 
 def test_a_zip_holds_the_same_files_and_the_same_bytes_each_time(judged: Path, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ from rbench_metric_bias.comparison import (
 from rbench_metric_bias.debiased import debiased
 from rbench_metric_bias.independent import beta_binomial_posterior, published_e3
 from rbench_metric_bias.intervals import pooled_rate_interval, within_cell_dispersion
-from rbench_metric_bias.levels import group_rates, worst_and_best
+from rbench_metric_bias.levels import group_rates, level_rates
 from rbench_metric_bias.outcomes import OutcomeTable, tabulate
 from rbench_metric_bias.permutation import any_bias, main_effect
 from rbench_metric_bias.retest import equal_contexts, equal_levels
@@ -171,7 +171,7 @@ class _Analysis:
             "p_value": bias.p_value,
             "p_main": main_effect(evidence, options.permutations, self.rng("main effect")),
             **self._debiased(),
-            **worst_and_best(evidence),
+            **level_rates(evidence),
             "groups": group_rates(evidence, groups),
             "equal_contexts": equal_contexts(evidence, self.design, options.permutations, self.rng("equal contexts")),
             "equal_levels": equal_levels(evidence),

@@ -14,12 +14,12 @@ from rbench_metric_bias.outcomes import OutcomeTable
 SHOWN = 3
 
 
-def worst_and_best(table: OutcomeTable) -> dict[str, list[dict[str, Any]]]:
-    """The levels of lowest and of highest success rate over all contexts, at most three of each and no level in both.
+def level_rates(table: OutcomeTable) -> dict[str, Any]:
+    """The levels of lowest and of highest success rate over all contexts, and the interval of every level seen.
 
-    An episode of one level is one of each block, so its episodes are independent, and Wilson's interval holds. The
-    intervals are simultaneous over all levels (Bonferroni): whichever levels happen to stand at the ends, all
-    intervals hold together with 95 %.
+    At most three stand at either end, and no level at both. An episode of one level is one of each block, so its
+    episodes are independent, and Wilson's interval holds. The intervals are simultaneous over all levels (Bonferroni):
+    whichever levels happen to stand at the ends, all intervals hold together with 95 %.
     """
     (names,) = table.levels.values()
     successes, episodes = table.successes.sum(axis=(0, 2)), table.episodes.sum(axis=(0, 2))
@@ -27,15 +27,20 @@ def worst_and_best(table: OutcomeTable) -> dict[str, list[dict[str, Any]]]:
     # Names break ties.
     ranked = sorted(seen, key=lambda level: (successes[level] / episodes[level], names[level]))
 
+    def interval(level: int) -> tuple[float, float]:
+        n = int(episodes[level])
+        return wilson_interval(int(successes[level]) / n, n, 1 - 0.05 / len(seen))
+
     def row(level: int) -> dict[str, Any]:
         k, n = int(successes[level]), int(episodes[level])
-        interval = wilson_interval(k / n, n, 1 - 0.05 / len(seen))
-        return {"level": names[level], "successes": k, "episodes": n, "success_rate": k / n, "interval": interval}
+        rate = {"successes": k, "episodes": n, "success_rate": k / n, "interval": interval(level)}
+        return {"level": names[level], **rate}
 
     shown = min(SHOWN, len(seen) // 2)
     return {
         "worst_levels": [row(level) for level in ranked[:shown]],
         "best_levels": [row(level) for level in ranked[::-1][:shown]],
+        "level_intervals": {names[level]: interval(level) for level in seen},
     }
 
 

@@ -28,6 +28,15 @@ def test_worst_and_best_levels_have_simultaneous_intervals(study: Any) -> None:
     assert worst["interval"] == wilson_interval(0.1, 10, 1 - 0.05 / 7)
 
 
+def test_every_level_seen_has_the_same_kind_of_interval(study: Any) -> None:
+    records, design = study({"color": [[5, 0, 3, 1, 4, 2, 2], [5, 1, 3, 1, 4, 2, 2]]})
+    found = row(records, design)
+    assert list(found["level_intervals"]) == [f"c{n}" for n in range(7)]
+    ends = {end["level"]: end["interval"] for end in found["worst_levels"] + found["best_levels"]}
+    assert ends.items() <= found["level_intervals"].items()
+    assert row([], design)["level_intervals"] == {}
+
+
 def test_no_level_is_both_worst_and_best(study: Any) -> None:
     records, design = study({"color": [[1, 2, 3]]})
     found = row(records, design)
