@@ -19,7 +19,7 @@ def test_the_distance_of_two_rotations_is_the_angle_between_them(angle: float) -
 
 
 def test_a_turn_by_90_degrees_about_z_is_written_w_first() -> None:
-    # Known fault E6: quaternions in the other order.
+    # Seen elsewhere: quaternions in the other order.
     assert axis_angle(Z, math.pi / 2) == pytest.approx((math.sqrt(0.5), 0.0, 0.0, math.sqrt(0.5)))
     assert rotation_matrix(axis_angle(Z, math.pi / 2)) @ [1, 0, 0] == pytest.approx([0, 1, 0])
 

@@ -167,7 +167,7 @@ class Transparent(Wrapper):
 
 
 class SometimesBroken(Wrapper):
-    """Around the expert: 6 episodes succeed, 2 fail, 2 raise (known-faults D1)."""
+    """Around the expert: 6 episodes succeed, 2 fail, 2 raise."""
 
     episodes = 0
 

@@ -69,6 +69,6 @@ def test_a_toml_file_makes_a_run(rbench_command: Callable[..., Any], tmp_path: P
     ran = rbench_command("run", "--config", str(file))
     assert ran.code == 0, ran.err
     assert ran.manifest["agent"]["options"]["given"] == {"pause": 0.01}
-    # Known fault J4: what was not said is None, and no marker of the command line library is written.
+    # What was not said is None, and no marker of the command line library is written.
     assert ran.manifest["selection"]["repeats"] is None
     assert "UNSET" not in (ran.directory / "manifest.json").read_text()

@@ -27,7 +27,8 @@ HERE = Path(__file__).resolve().parent
 
 @pytest.mark.gl
 def test_records_do_not_depend_on_executor_or_workers(rbench_command: Callable[..., Any]) -> None:
-    # Known faults C1 and C3. And A1: this process renders before it starts workers that render.
+    # Seen elsewhere: as many starts as workers, outcomes that depend on them, and workers that cannot render because
+    # their parent did: this process renders before it starts workers that render.
     arguments = ["run", "roboview-bias", "--agent", "agents_that_end:Renders"]
     arguments += ["--instances", "color/teal/*", "--limit", "7"]
     serial = {e.episode: e for e in rbench_command(*arguments, "--executor", "serial").episodes}
@@ -190,7 +191,7 @@ def test_status_from_another_terminal(start_rbench: Callable[..., Any], rbench_c
 def test_a_second_run_on_one_directory_is_refused_by_the_name_of_the_first(
     start_rbench: Callable[..., Any], rbench_command: Callable[..., Any]
 ) -> None:
-    # Known fault H4.
+    # Seen elsewhere: two processes write one file, lines split or merge, and one of two writes disappears.
     arguments = ["run", "roboview-bias", "--agent", "agents_that_end:Traced", "-o", "pause=0.3", "--limit", "60"]
     started = start_rbench(*arguments)
     started.wait_for(1)

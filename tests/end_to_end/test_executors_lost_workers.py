@@ -1,4 +1,4 @@
-"""Losing a worker is an event with a record (known fault I1)."""
+"""Losing a worker is an event with a record, and nobody waits for the dead."""
 
 from __future__ import annotations
 

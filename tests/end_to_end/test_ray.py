@@ -119,7 +119,7 @@ def same_as_serial(ran: Any, rbench_command: Callable[..., Any], arguments: list
 def test_records_and_trajectories_are_those_of_other_executors(
     start_on_ray: Callable[..., Any], rbench_command: Callable[..., Any]
 ) -> None:
-    # Known faults C1 and C3, with more workers than episodes for some.
+    # Seen elsewhere: as many starts as workers, and outcomes that depend on them. Some workers have fewer episodes.
     arguments = ["run", "roboview-bias", "--agent", "expert", "--limit", "7"]
     ran = start_on_ray(*arguments).ended()
     assert ran.code == 0, ran.err
@@ -149,7 +149,7 @@ def test_an_agent_that_ends_its_process_costs_one_episode(
     how: str,
     told: str,
 ) -> None:
-    # Known fault I1.
+    # Seen elsewhere: the parent waits for a dead worker for ever, or loses all that was to come.
     third = planned(3)[2]
     agent = ["--agent", "agents_that_end:Ends", "-o", f"how={how}", "-o", f"at={drawn(third)!r}"]
     agent += ["-o", f"trace={tmp_path / 'trace'}"]
@@ -295,7 +295,7 @@ def test_an_interrupted_run_ends_its_actors_and_can_be_resumed(
 def test_a_plugin_that_only_this_process_can_import_is_found_by_actors(
     start_on_ray: Callable[..., Any], fake_distribution: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Known fault J3.
+    # Seen elsewhere: a plugin is found by the command line and not by workers.
     site = fake_distribution(
         "my-agents",
         "from rbench import Agent, AgentContribution, AgentManifest, CameraRequest, Stop, hookimpl\n"
@@ -320,7 +320,7 @@ def test_a_plugin_that_only_this_process_can_import_is_found_by_actors(
 def test_a_secret_option_reaches_no_file_of_ray(
     cluster: Any, start_on_ray: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Known fault K3.
+    # Seen elsewhere: keys land in metadata, logs or the text of exceptions.
     monkeypatch.setenv("SOME_API_KEY", "sk-canary-8R")
     agent = ["--agent", "agents_that_end:Traced", "-o", "api_key=sk-canary-7Q"]
     ran = start_on_ray("run", "roboview-bias", *agent, "--limit", "2").ended()

@@ -281,7 +281,7 @@ def test_a_zero_with_another_sign_is_a_difference(worker: Any) -> None:
 
 
 def test_a_diverged_simulation_ends_the_episode_and_the_next_starts_clean(worker: Any) -> None:
-    # Known fault D5: the simulator resets itself silently and the episode goes on.
+    # Seen elsewhere: the simulator resets itself silently and the episode goes on.
     runner, (first, second, *_) = worker
     clean = runner.run(second)
     sane = runner.agent.act

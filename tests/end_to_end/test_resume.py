@@ -1,4 +1,4 @@
-"""`rbench resume`: exactly what is missing, for exactly what the run was made with (known faults H1, H2, H4)."""
+"""`rbench resume`: exactly what is missing, for exactly what the run was made with."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""SIGKILL to everything at any moment, resumed each time: every episode once, none again (known fault H1)."""
+"""SIGKILL to everything at any moment, resumed each time: every episode once, none again."""
 
 from __future__ import annotations
 

@@ -57,7 +57,7 @@ def test_exports_hold_the_documented_fields(rbench_command: Callable[..., Any], 
 
 
 def test_seven_episodes_have_seven_ids_and_seven_initial_states(rbench_command: Callable[..., Any]) -> None:
-    # Known fault C1: only as many different starts as environments, and extra episodes leaking in.
+    # Seen elsewhere: only as many different starts as environments, and extra episodes leaking in.
     agent = ["--agent", "agents_under_test:GivesUp"]
     ran = rbench_command("run", "roboview-bias", *agent, "--instances", "color/teal/*", "--limit", "7")
     assert len({e.episode for e in ran.episodes}) == len(ran.episodes) == 7

@@ -89,6 +89,6 @@ def test_a_browser_plays_a_film_to_its_end(tmp_path: Path, server: http.server.T
     assert "error" not in said, said
     assert (said["width"], said["height"], said["duration"]) == (160, 120, 1.0)
     assert said["frames"] >= 15
-    # Known fault B1, and colours that a browser would guess wrongly: red stays upper left, blue lower right.
+    # Not upside down, mirrored, or in colours swapped or guessed wrongly: red stays upper left, blue lower right.
     assert np.abs(np.subtract(said["upper_left"], (200, 30, 20))).max() <= 8
     assert np.abs(np.subtract(said["lower_right"], (20, 40, 190))).max() <= 8

@@ -88,7 +88,7 @@ def test_the_same_pictures_give_the_same_file(tmp_path: Path, picture: Picture) 
 
 
 def test_an_mp4_keeps_colours_and_directions(tmp_path: Path, picture: Picture) -> None:
-    # Known fault B1: frames upside down, mirrored, or with red and blue swapped.
+    # Seen elsewhere: frames upside down, mirrored, or with red and blue swapped.
     write(tmp_path / "a.mp4", [picture] * 3)
     frames = decoded(tmp_path / "a.mp4")
     assert len(frames) == 3

@@ -154,7 +154,7 @@ def test_a_reader_that_was_there_before_the_writer_was_killed_reads_on(
 
 
 def test_six_processes_in_turns_lose_and_mix_nothing(seeded_run: Path) -> None:
-    # Known fault H4: lines of several processes split or merge, one of two writes disappears.
+    # Seen elsewhere: lines of several processes split or merge, one of two writes disappears.
     writers = [
         subprocess.Popen([sys.executable, "-c", IN_TURNS, str(seeded_run), str(number)]) for number in range(10, 16)
     ]

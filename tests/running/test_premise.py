@@ -31,7 +31,7 @@ def world(suite: Suite) -> Iterator[World]:
 
 
 def test_in_every_context_the_object_lies_still_outside_the_box(suite: Suite, world: World) -> None:
-    # Known fault C5: after an upgrade of the simulator a stored start no longer settled.
+    # Seen elsewhere: after an upgrade of the simulator a stored start no longer settled.
     manager = RecursiveVariantTaskManager(suite)
     dimension = next(dimension for dimension in suite.dimensions if dimension.name == "color")
     for task in suite.tasks:

@@ -51,7 +51,7 @@ def error(message: str, **more: Any) -> dict[str, Any]:
 
 
 def test_a_server_that_asks_for_patience_is_waited_for(endpoint: Any, model: Any, served: Any) -> None:
-    """Known fault F5."""
+    """Seen elsewhere: Retry-After is ignored."""
     endpoint.say(served(error("slow down"), 429, {"Retry-After": "0.3"}), TEXT)
     assert ask(model()).value.start == "cube"
     first, second = endpoint.asked
@@ -119,7 +119,7 @@ def test_the_number_of_retries_is_kept_to(endpoint: Any, model: Any, served: Any
     ],
 )
 def test_a_spent_quota_stops_the_run_at_once(endpoint: Any, model: Any, served: Any, body: Any, status: int) -> None:
-    """Known fault F5."""
+    """Seen elsewhere: a spent quota is taken for haste, and hammered for hours."""
     endpoint.say(served(body, status, {"Retry-After": "1"}))
     with pytest.raises(StoppedEarly, match="rbench resume"):
         ask(model())
@@ -218,7 +218,7 @@ def test_a_request_that_is_refused_ends_the_run_with_the_servers_reason(
 
 
 def test_a_limit_of_pictures_is_found_before_any_episode(endpoint: Any, model: Any, served: Any) -> None:
-    """Known fault F7."""
+    """Seen elsewhere: found at the first call, in the middle of a run."""
     limit = served(error("At most 1 image(s) may be provided in one request."), 400)
     fine = served({"choices": [{"message": {"content": "{}"}}]})
     endpoint.answer = lambda request: limit if len(request.images) > 1 else fine
@@ -249,7 +249,7 @@ def refusing(endpoint: Any, served: Any, chat: Any, refusals: dict[str, dict[str
 def test_a_token_limit_of_another_name_is_found_out_once_and_remembered(
     endpoint: Any, model: Any, served: Any, chat: Any
 ) -> None:
-    """Known fault F7."""
+    """Seen elsewhere: newer models refuse `max_tokens`."""
     told = "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' instead."
     refusing(endpoint, served, chat, {"max_tokens": error(told, code="unsupported_parameter", param="max_tokens")})
     asking = model(max_retries=0)
@@ -265,7 +265,7 @@ def test_a_token_limit_of_another_name_is_found_out_once_and_remembered(
 def test_a_temperature_and_a_seed_that_are_refused_are_left_out(
     endpoint: Any, model: Any, served: Any, chat: Any
 ) -> None:
-    """Known fault F7."""
+    """Seen elsewhere: newer models refuse a temperature."""
     told = (
         "Unsupported value: 'temperature' does not support 0 with this model. Only the default (1) value is supported."
     )
@@ -305,7 +305,7 @@ def test_what_was_asked_for_explicitly_is_not_changed(endpoint: Any, model: Any,
 
 
 def test_workers_back_off_together(endpoint: Any, model: Any, served: Any, chat: Any) -> None:
-    """Known fault F5: when one is told to wait, the others do not find out by asking."""
+    """When one is told to wait, the others do not find out by asking."""
     limited = served(error("slow down"), 429, {"Retry-After": "0.5"})
     rest = [limited]
     endpoint.answer = lambda request: rest.pop() if rest else served(chat(TEXT))

@@ -58,7 +58,7 @@ def test_cost_follows_from_the_prices_that_are_given(endpoint: Any, model: Any) 
 
 @pytest.mark.parametrize("form", ["png", "jpeg"])
 def test_a_picture_is_sent_as_a_data_uri_of_its_declared_type(endpoint: Any, model: Any, form: str) -> None:
-    """Known fault F7."""
+    """Seen elsewhere: bare base64, the wrong type, or broken padding."""
     endpoint.say(TEXT)
     ask(model(image_format=form, detail="low"))
     ((declared, data),) = endpoint.asked[0].images  # decoded with correct padding
@@ -92,7 +92,7 @@ def test_the_request_states_convention_form_and_settings(endpoint: Any, model: A
     ids=["bare", "fenced", "remark behind the fence", "sentence before", "two fences", "raw newline", "BOM and NBSP"],
 )
 def test_what_a_person_could_read_is_read(endpoint: Any, model: Any, text: str) -> None:
-    """Known fault F1."""
+    """Seen elsewhere: a good plan inside a code fence or prose is refused."""
     endpoint.say(text)
     value = ask(model()).value
     assert value.start.replace("\n", "") == "cube"
@@ -120,7 +120,7 @@ def test_an_answer_is_found_in_every_shape_of_message(endpoint: Any, model: Any,
 def test_a_reply_cut_off_at_the_limit_is_truncated_and_never_shortened(
     endpoint: Any, model: Any, chat: Any, content: Any
 ) -> None:
-    """Known fault F3."""
+    """Seen elsewhere: called bad JSON, asked for again unchanged, or repaired into a plan that looks whole."""
     endpoint.say(chat(content, "length"))
     with pytest.raises(NoAnswer) as caught:
         ask(model())

@@ -147,7 +147,7 @@ def test_numbers_of_another_coordinate_space_are_a_failure_with_its_reason(endpo
 
 
 def test_what_cannot_be_read_is_kept_raw(endpoint: Any, run: Any) -> None:
-    """Known fault F1."""
+    """Seen elsewhere: the log does not show what the model said."""
     endpoint.say("It is on the left.\x1b[2J")
     ran = run()
     assert ran.episodes[0].outcome == "failure"
@@ -171,7 +171,7 @@ def test_a_server_that_fails_is_no_failure_of_the_agent_and_runs_again(
 
 
 def test_a_spent_quota_stops_the_run_and_costs_no_episode(endpoint: Any, run: Any, resume: Any, served: Any) -> None:
-    """Known fault F5."""
+    """Seen elsewhere: a spent quota is asked again and again, and costs episodes."""
     endpoint.see()
     seeing = endpoint.answer
     endpoint.answer = lambda request: (
@@ -209,7 +209,7 @@ def test_a_budget_that_suffices_to_the_last_question_stops_nothing(endpoint: Any
 def test_a_wrong_key_keeps_the_run_from_starting_and_is_found_nowhere(
     endpoint: Any, run: Any, served: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """Known fault K3: the endpoint echoes the key with status 401."""
+    """The endpoint echoes the key with status 401."""
     monkeypatch.setenv("MY_KEY", KEY)
     endpoint.answer = lambda request: served(echo(request), 401)
     ran = run("--debug", api_key_env="MY_KEY")
@@ -242,7 +242,7 @@ def test_a_key_that_the_model_repeats_is_found_nowhere(
     endpoint: Any, run: Any, served: Any, chat: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: str,
     executor: str,
 ) -> None:  # fmt: skip
-    """Known fault K3: by environment, in a header, and in the query of the address; the reply and a 500 repeat it."""
+    """By environment, in a header, and in the query of the address; the reply and a 500 repeat it."""
     monkeypatch.setenv("MY_KEY", KEY)
     monkeypatch.setenv("OPENAI_LOG", "debug")
     options = {
@@ -269,7 +269,7 @@ def test_a_key_that_the_model_repeats_is_found_nowhere(
 
 
 def test_a_key_given_as_an_option_is_refused_and_not_shown(run: Any, tmp_path: Path) -> None:
-    """Known fault K3: by config file and on the command line."""
+    """By config file and on the command line."""
     given = run(api_key=KEY)
     file = tmp_path / "run.toml"
     file.write_text(
