@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,14 @@ HERE = Path(__file__).resolve().parent
 
 
 @pytest.fixture
-def results() -> Callable[..., dict[str, Result]]:
-    """Runs the checks of `KIND:NAME`, or those named, in the fake world; name -> result."""
+def results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, Result]]:
+    """Runs the checks of `KIND:NAME`, or those named, in the fake world; name -> result.
+
+    What the agents write into the working and the temporary folder goes into the test's own.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def run(plugin: str, *only: str, without: tuple[str, ...] = (), **expected: Any) -> dict[str, Result]:
         kind, _, name = plugin.partition(":")

@@ -113,6 +113,13 @@ def test_an_honest_agent_solves_the_task_in_the_real_world(results: Callable[...
     assert {name for name, result in found.items() if result.status != "ok"} <= {"stop"}
 
 
+def test_what_an_agent_writes_stays_in_the_folder_of_the_test(results: Callable[..., Any], tmp_path: Path) -> None:
+    results("agent:bad_agents:LeavesAFile", "leaves-nothing-behind", "lifecycle")
+    written = [path.name for path in tmp_path.iterdir()]
+    assert "last-instruction.txt" in written
+    assert any(name.startswith("tmp") for name in written)
+
+
 def test_leaks_are_traced_to_their_line(results: Callable[..., Any]) -> None:
     detail = results("agent:bad_agents:LeaksMemory", "memory")["memory"].detail
     assert "bad_agents.py:" in detail
