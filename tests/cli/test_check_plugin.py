@@ -151,3 +151,38 @@ def rbench_agents():
     code, _, err = check("agent:needy")
     assert code == 3
     assert "no_such_library" in err
+
+
+TROUBLE = """
+import os, subprocess, time
+from rbench import Agent
+
+class Hangs(Agent):
+    manifest = reset = act = None
+
+    def __init__(self, options, context):
+        child = subprocess.Popen(["sleep", "600"])
+        with open("child", "w") as file:
+            file.write(str(child.pid))
+        time.sleep(600)
+
+class Ends(Hangs):
+    def __init__(self, options, context):
+        os._exit(7)
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [("Hangs", "not made and closed within 4 s"), ("Ends", "ended the process (exit status 7)")]
+)
+def test_an_agent_that_cannot_be_made_at_all_is_refused(
+    check: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, said: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "trouble.py").write_text(TROUBLE)
+    code, out, err = check(f"agent:trouble:{name}", *FAKE, "--start-limit", "4" if name == "Hangs" else "60")
+    assert (code, out) == (3, "")
+    assert said in err
+    if (child := tmp_path / "child").exists():
+        stat = Path(f"/proc/{child.read_text()}/stat")
+        assert not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] == "Z"

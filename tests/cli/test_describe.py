@@ -100,6 +100,28 @@ def test_what_cannot_be_made_is_described_all_the_same_and_says_why(facts: Calla
     assert "weights" in found["manifest_error"]
 
 
+HANGING = """
+import time
+from rbench import Agent
+
+class Hangs(Agent):
+    manifest = reset = act = None
+
+    def __init__(self, options, context):
+        time.sleep(600)
+"""
+
+
+def test_an_agent_whose_constructor_hangs_is_given_up(
+    facts: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "hanging.py").write_text(HANGING)
+    monkeypatch.chdir(tmp_path)
+    found = facts("agent:hanging:Hangs", "--start-limit", "2")
+    assert found["manifest"] is None
+    assert "not ready after 2 s, the --start-limit" in found["manifest_error"]
+
+
 NEEDY = """
 from rbench.contributions import AgentContribution
 from rbench.hookspecs import hookimpl

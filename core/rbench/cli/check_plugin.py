@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from rbench.cli.limit_options import start_limit_option
 from rbench.cli.output import print_json, print_text
 from rbench.cli.plugin_names import split_plugin
 from rbench.cli.values import parse_options
@@ -50,6 +51,7 @@ WIDTH, INDENT = 118, " " * 9
 )
 @click.option("--scene", metavar="NAME", default="tabletop", show_default=True, help="A factor: what it is applied to.")
 @click.option("--baseline", metavar="LEVEL", help="A factor: the level that shows what the scene shows.")
+@start_limit_option("An agent or a wrapper")
 @click.option("--list", "only_list", is_flag=True, help="List the checks and what each wants; run none.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
@@ -66,12 +68,14 @@ def command(
     world: Any,
     scene: str,
     baseline: str | None,
+    start_limit: float,
     only_list: bool,
     as_json: bool,
 ) -> int:
     """Check that a plugin keeps the contract: one line a check, and how to mend what failed.
 
-    Exits with 1 when a check failed. An unpackaged one is named like agent:module:attribute.
+    Exits with 1 when a check failed. An agent or a wrapper is made once in another process first; one that hangs there,
+    or ends it, is refused with 3. An unpackaged one is named like agent:module:attribute.
     """
     kind, name = split_plugin(plugin, tuple(KINDS))
     checks = _chosen(checks_of(kind), only)
@@ -87,6 +91,7 @@ def command(
         changes=changes or None,
         scene=scene,
         baseline=baseline,
+        start_limit=start_limit,
     )
     tested = subject(
         kind,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rbench.cli.limit_options import start_limit_option
 from rbench.cli.option_facts import option_facts
 from rbench.cli.output import print_json, print_rich
 from rbench.cli.plugin_names import find_plugin, split_plugin
@@ -36,22 +37,24 @@ FLAGS = {"agent": "-o OPTION=VALUE", "wrapper": "-w {name}.OPTION=VALUE", "visio
 @click.command("describe")
 @click.argument("plugin", metavar="KIND:NAME")
 @click.option("-o", "--option", "options", multiple=True, metavar="KEY=VALUE", help="Describe it with this option.")
+@start_limit_option("An agent")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-def command(plugin: str, options: tuple[str, ...], as_json: bool) -> None:
+def command(plugin: str, options: tuple[str, ...], start_limit: float, as_json: bool) -> None:
     """Options, needs, cameras and origin of a plugin, and how it is used.
 
-    An unpackaged one is named like agent:module:attribute.
+    An unpackaged one is named like agent:module:attribute. An agent is made and closed once, in a process of
+    its own, to learn its cameras.
     """
     kind, name = split_plugin(plugin)
     catalog = build_catalog()
-    facts = _facts(catalog, find_plugin(catalog, kind, name), parse_options(options, "-o"))
+    facts = _facts(catalog, find_plugin(catalog, kind, name), parse_options(options, "-o"), start_limit)
     if as_json:
         print_json(facts)
     else:
         print_rich(*_overview(facts))
 
 
-def _facts(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+def _facts(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any], start_limit: float) -> dict[str, Any]:
     record = entry.contribution
     facts: dict[str, Any] = {
         "kind": entry.kind,
@@ -79,27 +82,26 @@ def _facts(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any]) -> d
     if given:
         entry.resolve_options(given)  # an unknown option is wrong use, also here
     if entry.kind == "agent":
-        facts |= _manifest(catalog, entry, given)
+        facts |= _manifest(catalog, entry, given, start_limit)
     elif entry.kind == "factor":
         facts |= _levels(entry, given)
     return facts
 
 
-def _manifest(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any]) -> dict[str, Any]:
+def _manifest(catalog: Catalog, entry: CatalogEntry, given: Mapping[str, Any], start_limit: float) -> dict[str, Any]:
     """What the agent takes and gives, from an agent that is made and closed again; or why it cannot be made."""
     # Not at the top: everything else can be described without the machinery of runs.
-    from rbench.running.agents import build_agent, effective_manifest, resolve_agent
     from rbench.running.description import Part, RunDescription
+    from rbench.running.executors import Execution
+    from rbench.running.learning import declared_for
+    from rbench.running.limits import Limits
     from rbench.values import to_plain
 
     empty = {"manifest": None, "manifest_error": None}
     try:
         part = Part(entry.qualified, dict(given), entry.folder)
-        agent = build_agent(resolve_agent(catalog, RunDescription("", part)))
-        try:
-            return empty | {"manifest": to_plain(effective_manifest(agent))}
-        finally:
-            agent.close()
+        declared = declared_for(catalog, RunDescription("", part), Execution(limits=Limits(start=start_limit)))
+        return empty | {"manifest": to_plain(declared.manifest)}
     except RbenchError as problem:
         return empty | {"manifest_error": str(problem)}
     except Exception as problem:  # the agent's own code, which only the manifest needs

@@ -22,3 +22,15 @@ def limit_options(episode: str, start: str, memory: str) -> Callable[[Callable[.
         return command
 
     return decorate
+
+
+def start_limit_option(kind: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The option `--start-limit` of a command that makes no worker."""
+    return click.option(
+        "--start-limit",
+        type=click.FloatRange(min=0),
+        metavar="SECONDS",
+        default=600.0,
+        show_default=True,
+        help=f"{kind}: wall time until it is made; 0: no limit.",
+    )

@@ -17,12 +17,13 @@ from rbench.results.manifest import AgentUsed, Manifest, Session, SuiteUsed
 from rbench.results.provenance import host, versions
 from rbench.results.run_directory import RunDirectory
 from rbench.running.agents import Resolved, check_agent, check_vision, resolve, spending_limits
-from rbench.running.declared import Declared, declared_here, named_parts
+from rbench.running.declared import Declared, named_parts
 from rbench.running.description import RunDescription
 from rbench.running.episode import GOAL_AT_RESET
 from rbench.running.executors import Execution, OnWait, unwatched
 from rbench.running.interrupts import first_interrupt_only
 from rbench.running.job import Job
+from rbench.running.learning import declared_for
 from rbench.running.plan import Plan
 from rbench.running.visibility import check_visibility
 from rbench.running.worker import check_world, settle_gl
@@ -100,22 +101,13 @@ def prepare(
             catalog.get(kind, part.name)
     plan = Plan(suite, description.selection)
     if declared is None:
-        declared = _declared(catalog, description, execution)
+        declared = declared_for(catalog, description, execution)
     check_agent(suite, declared.manifest, description.agent.name)
     check_world(suite, declared.manifest)
     unseen = check_visibility(suite, declared.manifest, description.agent.name, list(plan.counts))
     vision = tuple(resolve(catalog, "vision-model", part) for part in declared.asked)
     written = _manifest(description, suite, declared, plan, unseen, execution)
     return PreparedRun(description, suite, declared, vision, plan, written, execution)
-
-
-def _declared(catalog: Catalog, description: RunDescription, execution: Execution) -> Declared:
-    if execution.executor == "serial":
-        return declared_here(catalog, description)
-    # Imported here: there are systems on which worker processes do not exist.
-    from rbench.running.executors.declaring import declared_apart
-
-    return declared_apart(catalog, description, execution.limits)
 
 
 def _check_names(catalog: Catalog, suite: Suite) -> None:

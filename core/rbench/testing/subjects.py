@@ -21,6 +21,7 @@ from rbench.running.worker import build_world
 from rbench.suites.loading import load_suite
 from rbench.suites.suite import Suite
 from rbench.testing.checks import CheckSkipped
+from rbench.testing.elsewhere import problem_elsewhere
 from rbench.testing.playing import AS_IT_IS, Change, Played, play
 from rbench.testing.scenarios import baselines
 from rbench.testing.worlds import drawing_problem, fake_world, settle_gl
@@ -43,6 +44,8 @@ class Expectations:
         changes: what a wrapper may change (`instruction`, `observations`, ...); None: anything, and it is only told.
         scene: what a factor is applied to: a built-in scene or the path of a TOML file.
         baseline: the level of a factor that shows what the scene shows; None: whichever it is, if any.
+        start_limit: seconds that an agent or wrapper may take to be imported, made and closed in another process before
+            it is made here; 0: any time; None: it is made here at once.
     """
 
     competent: bool = False
@@ -52,6 +55,7 @@ class Expectations:
     changes: tuple[str, ...] | None = None
     scene: str = "tabletop"
     baseline: str | None = None
+    start_limit: float | None = None
 
 
 class Subject(Protocol):
@@ -123,6 +127,9 @@ class AgentSubject:
     def prepare(self) -> None:
         settle_gl()  # what is loaded now may import the simulator
         try:
+            _ = self.entry  # an unknown name needs no other process
+            if self.expect.start_limit is not None:
+                self._try_elsewhere(self.expect.start_limit)
             self.entry.load()
             with contextlib.suppress(PluginError):  # options that are the plugin's own fault are found by a check
                 _ = self.parts
@@ -130,6 +137,14 @@ class AgentSubject:
             raise
         except Exception as problem:
             raise StartError(f"{self.kind} {self.name!r} could not be loaded: {one_line(problem)}") from problem
+
+    def _try_elsewhere(self, limit: float) -> None:
+        problem = problem_elsewhere(self.recipe(), limit)
+        if problem is not None:
+            raise StartError(
+                f"{self.kind} {self.name!r} was tried in another process first, and {problem};"
+                " mend its import or its constructor, or give it a longer --start-limit"
+            )
 
     @cached_property
     def entry(self) -> CatalogEntry:
