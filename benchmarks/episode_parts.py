@@ -98,9 +98,8 @@ def repeated(bench: Bench, rounds: int, folder: Path) -> list[float]:
         reader, monitor = world._reader, TaskMonitor(suite.tasks[0])
         for _ in played[episode.id].commands:
             world._send(world._command)
-            mujoco.mj_kinematics(world.model, world.data)
             reader.check()
-            monitor.update(reader.read(0.0))
+            monitor.update(reader.read(0.0, reader.copy()))
 
     def record(episode: Episode) -> None:
         unplayed_record(suite, manager, episode, 0, outcome="success", reason="goal", error=None)

@@ -80,7 +80,7 @@ class Bench:
         self.episodes = list(islice(prepared.plan, episodes))
         self.folder = folder
         self.controller, self.agent, self.render = Clock(), Clock(), Clock()
-        for method in ("__init__", "command", "verdict"):
+        for method in ("__init__", "commands", "verdict"):
             self.controller.watch(WaypointMotion, method)
         for method in ("reset", "act", "report", "timing"):
             self.agent.watch(self.worker.agent, method)

@@ -50,7 +50,7 @@ def main() -> None:
     line(f"a control tick of {PHYSICS_RATE // RATE} steps, MuJoCo alone", raw)
     line("the same through the world", ours, f"+{100 * (ours / raw - 1):.1f} %")
     line("the same with an observation (no image read)", seen, f"+{100 * (seen / raw - 1):.1f} %")
-    line("state and contacts", each(lambda: world._reader.read(0.0), 2000))
+    line("state and contacts", each(lambda: world._reader.read(0.0, world._reader.copy()), 2000))
     arm, home = ArmKinematics(), np.array(scene.robot.home)
     goal = arm.fingertip(home)
     line(

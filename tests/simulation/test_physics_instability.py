@@ -11,6 +11,7 @@ import pytest
 from rbench.errors import UnstableSimulation
 from rbench.geometry import Pose
 from rbench.scene import SceneDescription, Setup
+from rbench.simulation.profiles import render_profile
 from rbench.simulation.world import MujocoWorld
 
 
@@ -25,6 +26,21 @@ def test_a_runaway_body_is_unstable_before_mujoco_warns(started: MujocoWorld) ->
     started.data.qvel[-6] = 1e5
     with pytest.raises(UnstableSimulation, match=r"diverged \(speed"):
         list(started.settle(0.1))
+
+
+def test_ticks_before_it_diverged_are_good_however_far_physics_runs_ahead(tabletop: SceneDescription) -> None:
+    good = []
+    for ahead in (1, 50):
+        world = MujocoWorld(render_profile("fast"))
+        world.reset(Setup(tabletop, ""), control_rate=20, cameras={})
+        world.model.opt.gravity[:] = (0.0, 0.0, 2000.0)  # things fall upwards, too fast after half a second
+        ticks = []
+        with pytest.raises(UnstableSimulation, match="diverged"):
+            for tick in world.settle(2.5, ahead=lambda: ahead):  # noqa: B023 - used up at once
+                ticks.append(repr(tick.state))
+        good.append(ticks)
+        world.close()
+    assert good[0] == good[1] != []
 
 
 def test_the_message_names_mujocos_warning(started: MujocoWorld) -> None:

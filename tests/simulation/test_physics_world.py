@@ -65,6 +65,31 @@ def test_a_world_is_driven_lazily(started: MujocoWorld) -> None:
     assert started.state().time == 0.1
 
 
+@pytest.mark.parametrize("ahead", [2, 7, 1000])
+def test_how_far_the_physics_runs_ahead_changes_nothing(
+    world: MujocoWorld, tabletop: SceneDescription, ahead: int
+) -> None:
+    low = Waypoint((0.49, 0.04, 0.03), HIGH.quaternion, 0.0)
+    goals = (HIGH, low, Waypoint(low.position, low.quaternion, 1.0), Waypoint((2.0, 0.0, 0.3), HIGH.quaternion, 0.5))
+    found = []
+    for stride in (1, ahead):
+        world.reset(Setup(tabletop, ""), control_rate=20, cameras={})
+        ticks = [*world.execute(_joints(world, 10), ahead=lambda: stride)]  # noqa: B023 - used up at once
+        ticks += world.execute(Waypoints(goals), ahead=lambda: stride)  # noqa: B023
+        ticks += world.settle(0.5, ahead=lambda: stride)  # noqa: B023
+        found.append([(tick.command.tolist(), repr(tick.state), tick.clipped, tick.events) for tick in ticks])
+        found[-1].append(world.fingerprint())
+    assert found[0] == found[1]
+
+
+def test_physics_runs_ahead_as_far_as_it_is_allowed(started: MujocoWorld) -> None:
+    ticks = started.settle(1.0, ahead=lambda: 4)
+    assert next(ticks).state.time == 0.05
+    assert (started.state().time, started.data.time) == (0.2, pytest.approx(0.2))
+    (tick,) = started.settle(0.05)  # whoever stopped looking goes on from there
+    assert tick.state.time == 0.25
+
+
 @pytest.mark.parametrize(("asked", "nearest"), [(50, 48), (25, 24), (0, 1), (100, 96), (1000, 480)])
 def test_a_control_rate_that_does_not_divide_the_physics_rate_is_refused(
     world: MujocoWorld, tabletop: SceneDescription, asked: int, nearest: int

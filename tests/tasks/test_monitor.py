@@ -86,6 +86,20 @@ def test_the_goal_must_hold_for_its_time(state: State, inside: State, task: Task
     assert watched(task, [state(), *([inside()] * 5)]).succeeded  # 0.20 s
 
 
+def test_it_knows_how_many_ticks_success_or_an_end_is_away_at_least(state: State, inside: State, task: Task) -> None:
+    monitor, now, far = TaskMonitor(task), 0.0, 15.0
+    monitor.update(state(time=0.0))
+    assert monitor.ticks_before(far, 20) == 5  # the goal would hold after one, and must for 0.2 s
+    assert [monitor.ticks_before(end, 20) for end in (0.01, 0.05, 0.051, 0.2, 0.0)] == [1, 1, 2, 4, 1]
+    for left in (4, 3, 2, 1):
+        now += 0.05
+        monitor.update(inside(time=now))
+        assert monitor.ticks_before(far, 20) == left
+        assert not monitor.succeeded
+    monitor.update(inside(time=now + 0.05))
+    assert monitor.succeeded
+
+
 def test_an_interruption_starts_the_time_anew(state: State, inside: State, task: Task) -> None:
     moving = inside(linear=(0.1, 0.0, 0.0))
     assert not watched(task, [state(), *([inside()] * 4), moving, *([inside()] * 4)]).succeeded

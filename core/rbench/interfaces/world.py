@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -59,15 +59,21 @@ class World(Protocol):
     def state(self) -> WorldState:
         """Ground truth of the present moment."""
 
-    def execute(self, action: JointPositions | JointVelocities | Waypoints) -> Iterator[Tick]:
+    def execute(
+        self, action: JointPositions | JointVelocities | Waypoints, *, ahead: Callable[[], int] = ...
+    ) -> Iterator[Tick]:
         """Execute a checked action lazily, one control tick an item; the caller may stop at any tick.
+
+        Args:
+            ahead: asked now and then, how many ticks (1 or more; default 1) may be simulated before the caller has the
+                first of them; physics is faster undisturbed. Who stops earlier has a world that went on till the last.
 
         Raises:
             UnstableSimulation: the state diverged; the world must be reset.
         """
 
-    def settle(self, seconds: float) -> Iterator[Tick]:
-        """Hold the last command for a while."""
+    def settle(self, seconds: float, *, ahead: Callable[[], int] = ...) -> Iterator[Tick]:
+        """Hold the last command for a while; `ahead` as for `execute`."""
 
     def replay(self, commands: Array) -> Iterator[Tick]:
         """Feed recorded commands (ticks, 8) back to the actuators, unchanged."""

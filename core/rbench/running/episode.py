@@ -222,9 +222,12 @@ class EpisodeRunner:
                     " task; return a motion or Stop"
                 )
             if isinstance(action, Stop):
-                self._follow(progress, monitor, self.world.settle(SETTLE_AFTER_STOP), task.limit + SETTLE_AFTER_STOP)
+                end = task.limit + SETTLE_AFTER_STOP
+                ahead = partial(monitor.ticks_before, end, self.manifest.control_rate)
+                self._follow(progress, monitor, self.world.settle(SETTLE_AFTER_STOP, ahead=ahead), end)
                 return ("success", "goal") if monitor.succeeded else ("failure", action.reason)
-            if self._follow(progress, monitor, self.world.execute(action), task.limit):
+            ahead = partial(monitor.ticks_before, task.limit, self.manifest.control_rate)
+            if self._follow(progress, monitor, self.world.execute(action, ahead=ahead), task.limit):
                 return ("success", "goal") if monitor.succeeded else ("failure", "time_limit")
             observation = self._observe(progress)
 

@@ -7,7 +7,6 @@ that is far away is approached at that speed, for as long as the agent keeps ask
 
 from __future__ import annotations
 
-from collections import deque
 from math import ceil
 from typing import Literal
 
@@ -28,8 +27,6 @@ STALL = (0.01, 0.1)
 PATIENCE = 3.0
 #: Turns along a waypoint motion are no faster than this (rad/s).
 TURN_SPEED = 1.5
-#: Commands on a line that are found together; whoever stops the motion earlier throws the rest away.
-LOOK_AHEAD = 32
 #: Waypoints farther from the base than this (m, each coordinate) are brought to it: the arm reaches 0.95 m.
 REACH = 1.2
 
@@ -104,30 +101,30 @@ class WaypointMotion:
         self._ticks = max(1, ceil(seconds * limits.control_rate - 1e-9))
         self._patience = self._ticks + ceil(PATIENCE * limits.control_rate)
         self._stall_ticks = max(2, ceil(STALL[1] * limits.control_rate))
-        self._done = 0
+        self._commanded = 0
         self._openings: list[float] = []
-        self._ahead: deque[Array] = deque()
 
-    def command(self, last: Array) -> Array:
-        """The next command (8,)."""
-        if not self._ahead:
-            self._look_ahead(last)
-        self._done += 1
-        return self._ahead.popleft()
+    @property
+    def left(self) -> int:
+        """Ticks until the end of the line, 0 when it was reached."""
+        return max(0, self._ticks - self._commanded)
+
+    def commands(self, count: int, last: Array) -> list[Array]:
+        """The next commands, (8,) each."""
+        commands = []
+        for _ in range(count):
+            self._commanded += 1
+            last = self._towards(min(1.0, self._commanded / self._ticks), last)
+            commands.append(last)
+        return commands
 
     def verdict(self, robot: RobotState) -> Literal["moving", "reached", "unreachable"]:
-        """Where the motion stands after the command was executed."""
+        """Where the motion stands after the next of its commands was executed."""
         self._openings.append(robot.gripper)
-        if self._done >= self._ticks and self._arrived(robot):
+        done = len(self._openings)
+        if done >= self._ticks and self._arrived(robot):
             return "reached"
-        return "unreachable" if self._done >= self._patience else "moving"
-
-    def _look_ahead(self, last: Array) -> None:
-        """Find the next commands together: between two ticks of physics one takes half as long again."""
-        end = max(self._ticks, self._done + 1)
-        for tick in range(self._done, min(end, self._done + LOOK_AHEAD)):
-            last = self._towards(min(1.0, (tick + 1) / self._ticks), last)
-            self._ahead.append(last)
+        return "unreachable" if done >= self._patience else "moving"
 
     def _towards(self, part: float, last: Array) -> Array:
         """The command towards the point a share `part` along the line."""

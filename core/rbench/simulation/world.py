@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import islice, repeat
 from typing import Any, Literal
 
 import mujoco
@@ -33,6 +34,10 @@ SETTLE_STEPS, SETTLE_LOOKS = 24, 30
 #: Speed (m/s, rad/s) below which everything counts as at rest after a reset.
 REST_SPEED = 0.01
 _STATE = mujoco.mjtState.mjSTATE_INTEGRATION.value
+
+
+def _one() -> int:
+    return 1
 
 
 class MujocoWorld:
@@ -103,11 +108,14 @@ class MujocoWorld:
         self._come_to_rest()
         self._ticks = 0
         self._setup = setup
-        self._state = self._reader.read(0.0)
+        self._state = self._reader.read(0.0, self._reader.copy())
 
     def observe(self, *, privileged: bool = False) -> Observation:
         state = self.state()
         robot = state.robot
+        truth = (
+            GroundTruth(self.setup.scene, self._reader.read(state.time, self._reader.copy())) if privileged else None
+        )
         return Observation(
             time=state.time,
             cameras={name: self._view(name, request) for name, request in self._requests.items()},
@@ -115,32 +123,29 @@ class MujocoWorld:
             joint_velocities=robot.joint_velocities.copy(),
             gripper=robot.gripper,
             end_effector=_pose(robot.end_effector_position, robot.end_effector_quaternion),
-            ground_truth=GroundTruth(self.setup.scene, self._reader.read(state.time)) if privileged else None,
+            ground_truth=truth,
         )
 
     def state(self) -> WorldState:
         self._present_stage()
         return self._state
 
-    def execute(self, action: JointPositions | JointVelocities | Waypoints) -> Iterator[Tick]:
+    def execute(
+        self, action: JointPositions | JointVelocities | Waypoints, *, ahead: Callable[[], int] = _one
+    ) -> Iterator[Tick]:
         self._present_stage()
         if isinstance(action, Waypoints):
-            yield from self._follow(action)
-            return
-        command_for = self._limits.positions if isinstance(action, JointPositions) else self._limits.velocities
-        for row in action.rows:
-            command, clipped = command_for(row, self._command)
-            yield Tick(command, self._tick(command), clipped)
+            return self._follow(action, ahead)
+        limited = self._limits.positions if isinstance(action, JointPositions) else self._limits.velocities
+        return self._run(_chained(limited, action.rows, self._command), ahead)
 
-    def settle(self, seconds: float) -> Iterator[Tick]:
+    def settle(self, seconds: float, *, ahead: Callable[[], int] = _one) -> Iterator[Tick]:
         self._present_stage()
-        for _ in range(round(seconds * self._limits.control_rate)):
-            yield Tick(self._command, self._tick(self._command))
+        return self._run(repeat((self._command, 0), round(seconds * self._limits.control_rate)), ahead)
 
     def replay(self, commands: Array) -> Iterator[Tick]:
         self._present_stage()
-        for command in np.array(commands, dtype=np.float64):
-            yield Tick(command, self._tick(command))
+        return self._run(((command, 0) for command in np.array(commands, dtype=np.float64)), _one)
 
     def read_scene(self) -> SceneDescription:
         stage = self._present_stage()
@@ -186,25 +191,49 @@ class MujocoWorld:
         self._setup = None
         self._moment += 1
 
-    def _follow(self, action: Waypoints) -> Iterator[Tick]:
+    def _follow(self, action: Waypoints, ahead: Callable[[], int]) -> Iterator[Tick]:
         for goal in action.goals:
             motion = WaypointMotion(goal, self._command, self._rest, self._arm, self._limits)
             clipped, verdict = motion.clipped, "moving"
             while verdict == "moving":
-                command = motion.command(self._command)
-                state = self._tick(command)
-                verdict = motion.verdict(state.robot)
-                yield Tick(command, state, clipped, ("unreachable",) if verdict == "unreachable" else ())
-                clipped = 0
+                # Up to the end of its line it cannot have arrived, whatever the physics does.
+                commands = motion.commands(min(ahead(), max(1, motion.left)), self._command)
+                for command, state in zip(commands, self._stride(commands), strict=True):
+                    verdict = motion.verdict(state.robot)
+                    yield Tick(command, state, clipped, ("unreachable",) if verdict == "unreachable" else ())
+                    clipped = 0
 
-    def _tick(self, command: Array) -> WorldState:
-        self._moment += 1
-        self._ticks += 1
-        self._send(command)
-        self._advance(self._steps_a_tick)
+    def _run(self, commands: Iterator[tuple[Array, int]], ahead: Callable[[], int]) -> Iterator[Tick]:
+        """Execute commands that depend on nothing that happens; with each, how many of its numbers were clipped."""
+        while stride := list(islice(commands, ahead())):
+            states = self._stride([command for command, _ in stride])
+            for (command, clipped), state in zip(stride, states, strict=True):
+                yield Tick(command, state, clipped)
+
+    def _stride(self, commands: Sequence[Array]) -> Iterator[WorldState]:
+        """The physics of some ticks, and then the state after each."""
+        stage, reader, moments = self._stage, self._reader, []
+        problem: UnstableSimulation | None = None
+        for command in commands:
+            self._send(command)
+            mujoco.mj_step(stage.model, stage.data, self._steps_a_tick)
+            try:
+                reader.check()
+            except UnstableSimulation as diverged:
+                problem = diverged
+                break
+            moments.append(reader.copy())
         # From the count of ticks, so that no rounding adds up.
-        self._state = self._reader.read(self._ticks / self._limits.control_rate)
-        return self._state
+        done, rate = self._ticks, self._limits.control_rate
+        states = [reader.read((done + number) / rate, moment) for number, moment in enumerate(moments, 1)]
+        if states:
+            self._state = states[-1]
+            self._ticks += len(states)
+            self._moment += 1
+            yield from states
+        if problem is not None:
+            self._setup = None
+            raise problem
 
     def _send(self, command: Array) -> None:
         self._command = command
@@ -212,21 +241,11 @@ class MujocoWorld:
         ctrl[:JOINTS] = command[:JOINTS]
         ctrl[JOINTS] = finger_width(command[JOINTS])
 
-    def _advance(self, steps: int) -> None:
-        model, data = self._stage.model, self._stage.data
-        mujoco.mj_step(model, data, steps)
-        # A step ends with new joint positions; the poses of bodies follow here.
-        mujoco.mj_kinematics(model, data)
-        try:
-            self._reader.check()
-        except UnstableSimulation:
-            self._setup = None
-            raise
-
     def _come_to_rest(self) -> None:
         data = self._stage.data
         for _ in range(SETTLE_LOOKS):
-            self._advance(SETTLE_STEPS)
+            mujoco.mj_step(self._stage.model, data, SETTLE_STEPS)
+            self._reader.check()
             if float(np.abs(data.qvel).max()) < REST_SPEED:
                 data.time = 0.0
                 return
@@ -262,6 +281,15 @@ class MujocoWorld:
         if self._setup is None:
             raise UsageError("the world holds no running scene; call reset(setup, ...) first")
         return self._stage
+
+
+def _chained(
+    limited: Callable[[Array, Array], tuple[Array, int]], rows: Array, last: Array
+) -> Iterator[tuple[Array, int]]:
+    """The command for each row, counted from the one before."""
+    for row in rows:
+        last, clipped = limited(row, last)
+        yield last, clipped
 
 
 def _pose(position: Array, orientation: Array) -> Pose:

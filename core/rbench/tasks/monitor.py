@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import ceil
 
 from rbench.record import Event
 from rbench.tasks.predicates import PREDICATES, grasped, in_box, released
@@ -39,6 +40,7 @@ class TaskMonitor:
         self._goal = _test(task.goal)
         self._holds_since: float | None = None
         self._started = False
+        self._now = 0.0
         self.goal_holds = False
         self.held_at_reset = False
         self.succeeded = False
@@ -54,10 +56,19 @@ class TaskMonitor:
 
     def update(self, state: WorldState) -> None:
         """Take notice of a state; times must not run backwards."""
+        self._now = state.time
         self._watch_grasps(state)
         self._watch_subtasks(state)
         self._watch_goal(state)
         self._started = True
+
+    def ticks_before(self, end: float, control_rate: int) -> int:
+        """Ticks after which, at the earliest, success can be confirmed or a time (s) is reached; 1 or more."""
+        if self._holds_since is None:  # the goal may hold after the next tick
+            confirmed = self._now + 1.0 / control_rate + self._task.hold
+        else:
+            confirmed = self._holds_since + self._task.hold
+        return max(1, ceil((min(confirmed, end) - self._now) * control_rate - _TIME_ROUNDING))
 
     def _watch_grasps(self, state: WorldState) -> None:
         for name, containers in self._containers.items():

@@ -133,7 +133,9 @@ class FakeWorld:
             floors={r.name: r.wall for r in scene.receptacles},
         )
 
-    def execute(self, action: JointPositions | JointVelocities | Waypoints) -> Iterator[Tick]:
+    def execute(
+        self, action: JointPositions | JointVelocities | Waypoints, *, ahead: Callable[[], int] = lambda: 1
+    ) -> Iterator[Tick]:
         if isinstance(action, Waypoints):
             for goal in action.goals:
                 yield from self._go(goal)
@@ -143,7 +145,7 @@ class FakeWorld:
             command, clipped = command_for(row, self._command)
             yield self._tick(command, clipped)
 
-    def settle(self, seconds: float) -> Iterator[Tick]:
+    def settle(self, seconds: float, *, ahead: Callable[[], int] = lambda: 1) -> Iterator[Tick]:
         for _ in range(round(seconds * self._limits.control_rate)):
             yield self._tick(self._command)
 
