@@ -6,7 +6,7 @@ import hashlib
 import logging
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -228,8 +228,30 @@ def effective_manifest(agent: Agent) -> AgentManifest:
     return manifest
 
 
-def check_agent(suite: Suite, manifest: AgentManifest, agent: str) -> None:
+def camera_askers(agent: Agent, parts: ResolvedAgent) -> dict[str, str]:
+    """Which part asks for each camera as it is: `{"front": "agent 'moka'", "wrist": "wrapper 'sgl'"}`.
+
+    Args:
+        agent: made of these parts, inside its wrappers.
+    """
+    names = [*(f"wrapper {part.part.name!r}" for part in parts.wrappers), f"agent {parts.agent.part.name!r}"]
+    askers: dict[str, str] = {}
+    cameras = dict(agent.manifest.cameras)
+    for name in names:  # from the outside, so the innermost that asks for the same is the last to be noted
+        own = agent.manifest.cameras
+        cameras = {camera: request for camera, request in cameras.items() if own.get(camera) == request}
+        askers |= dict.fromkeys(cameras, name)
+        if not isinstance(agent, Wrapper):
+            break
+        agent = agent.inner
+    return askers
+
+
+def check_agent(suite: Suite, manifest: AgentManifest, agent: str, askers: Mapping[str, str] | None = None) -> None:
     """Refuse an agent whose cameras or task kinds do not fit the suite.
+
+    Args:
+        askers: `camera_askers`, where it is known.
 
     Raises:
         UsageError: naming the camera or the kind.
@@ -243,7 +265,8 @@ def check_agent(suite: Suite, manifest: AgentManifest, agent: str) -> None:
         known = [c.name for c in suite.scenes[task.scene].cameras]
         for camera in manifest.cameras:
             if camera not in known:
+                asker = (askers or {}).get(camera, f"agent {agent!r}")
                 raise UsageError(
-                    f"agent {agent!r} asks for camera {camera!r}, which scene {task.scene!r} does not have;"
+                    f"{asker} asks for camera {camera!r}, which scene {task.scene!r} does not have;"
                     f" it has {', '.join(known)}"
                 )

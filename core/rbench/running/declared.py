@@ -9,7 +9,7 @@ from rbench.interfaces.agent import AgentManifest
 from rbench.plugins.catalog import Catalog
 from rbench.plugins.importing import stdout_to_stderr
 from rbench.results.manifest import PartUsed
-from rbench.running.agents import build_agent, close_agent, effective_manifest, resolve_agent
+from rbench.running.agents import build_agent, camera_askers, close_agent, effective_manifest, resolve_agent
 from rbench.running.description import Part, RunDescription
 from rbench.running.phases import Phase, PhaseMarker
 from rbench.running.surroundings import Surroundings
@@ -26,6 +26,7 @@ class Declared:
         vision: the vision model of the run.
         asked: all vision models that are asked: that of the run, and those that parts name.
         distributions: that are used.
+        cameras_of: camera -> which part asks for it, in words (`wrapper 'sgl'`).
         files: hash of the file of each part that is no distribution, by its name.
     """
 
@@ -35,6 +36,7 @@ class Declared:
     vision: PartUsed | None = None
     asked: tuple[Part, ...] = ()
     distributions: tuple[str, ...] = ()
+    cameras_of: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -69,7 +71,7 @@ def learn(catalog: Catalog, description: RunDescription, phase: PhaseMarker) -> 
     try:
         agent = build_agent(parts, vision)
         try:
-            manifest = effective_manifest(agent)
+            manifest, askers = effective_manifest(agent), camera_askers(agent, parts)
         finally:
             phase.enter(Phase.CLOSING_AGENT)
             close_agent(agent, description.agent.name)
@@ -82,6 +84,7 @@ def learn(catalog: Catalog, description: RunDescription, phase: PhaseMarker) -> 
         parts.vision.used() if parts.vision else None,
         tuple(model.part for model in parts.vision_models),
         parts.distributions,
+        askers,
         parts.files,
     )
 

@@ -102,8 +102,8 @@ def prepare(
     plan = Plan(suite, description.selection)
     if declared is None:
         declared = declared_for(catalog, description, execution)
-    check_agent(suite, declared.manifest, description.agent.name)
-    check_world(suite, declared.manifest)
+    check_agent(suite, declared.manifest, description.agent.name, declared.cameras_of)
+    check_world(suite, declared.manifest, declared.cameras_of)
     unseen = check_visibility(suite, declared.manifest, description.agent.name, list(plan.counts))
     vision = tuple(resolve(catalog, "vision-model", part) for part in declared.asked)
     written = _manifest(description, suite, declared, plan, unseen, execution)

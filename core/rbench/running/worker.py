@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import time
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 
@@ -50,8 +51,11 @@ def settle_gl() -> None:
     gl.use_gl(gl.choose_gl())
 
 
-def check_world(suite: Suite, manifest: AgentManifest) -> None:
+def check_world(suite: Suite, manifest: AgentManifest, askers: Mapping[str, str] | None = None) -> None:
     """Refuse what the world cannot do for an agent: its control rate, the size of its images.
+
+    Args:
+        askers: `rbench.running.agents.camera_askers`, where it is known.
 
     Raises:
         UsageError: names the number and what is possible.
@@ -62,8 +66,9 @@ def check_world(suite: Suite, manifest: AgentManifest) -> None:
     for camera, request in manifest.cameras.items():
         if max(request.height, request.width) > largest:
             raise UsageError(
-                f"camera {camera!r}: {request.height} x {request.width} pixels are more than the {largest} that render"
-                f" profile {suite.render!r} allows; ask for less in the agent's manifest"
+                f"{(askers or {}).get(camera, 'the agent')} asks for camera {camera!r} with {request.height} x"
+                f" {request.width} pixels, more than the {largest} that render profile {suite.render!r} allows; ask for"
+                " less, by an option or in its manifest"
             )
 
 
