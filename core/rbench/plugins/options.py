@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rbench.errors import UsageError, did_you_mean
@@ -20,6 +21,9 @@ HIDDEN = "hidden_value"
 def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], where: str) -> pydantic.BaseModel:
     """The options as an instance of their model.
 
+    The command line reads `name=false` and `name=7` as JSON, before anybody knows the type of the option. Where a text
+    is wanted, or a choice of texts, it gets the text; that of other JSON (`1.10`) is no longer known, and is refused.
+
     Args:
         where: what the options belong to, for the message.
 
@@ -31,7 +35,12 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
     from pydantic import ValidationError
 
     try:
-        found = model.model_validate(dict(values))
+        try:
+            found = model.model_validate(dict(values))
+        except ValidationError as problem:
+            if not (texts := _wanted_texts(problem.errors(include_url=False))):
+                raise
+            found = model.model_validate({**values, **texts})
     except ValidationError as problem:
         names = option_names(model)
         details = [dict(error) for error in problem.errors(include_url=False, include_context=True)]
@@ -44,6 +53,20 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
         if undefined := _undefined(resolved.get(name)):
             raise UsageError(f"{where}: option {name!r} holds {undefined}; give a finite number")
     return found
+
+
+def _wanted_texts(details: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """The options that want a text, and were given a word or number of JSON, which is written in one way only."""
+    texts = {}
+    for detail in details:
+        if len(detail["loc"]) == 1 and isinstance(detail["input"], (bool, int)):
+            text = json.dumps(detail["input"])
+            choices = str(detail.get("ctx", {}).get("expected", ""))
+            if detail["type"] == "string_type" or (
+                detail["type"] in ("literal_error", "enum") and f"'{text}'" in choices
+            ):
+                texts[detail["loc"][0]] = text
+    return texts
 
 
 def option_names(model: type[pydantic.BaseModel]) -> list[str]:
@@ -75,6 +98,8 @@ def _described(detail: Mapping[str, Any], names: list[str]) -> str:
         return f"option {option!r} is required"
     message = _LISTS.get(detail["type"], str(detail["msg"]))
     given = detail["input"]
+    if detail["type"] == "string_type" and len(detail["loc"]) == 1 and (given is None or isinstance(given, float)):
+        message += f""", written like '{option}="1.10"'"""
     # A choice shows its alternatives in quotes: 'a', 'b' or 'c'.
     choices = re.findall(r"'([^']*)'", str(detail.get("ctx", {}).get("expected", "")))
     near = did_you_mean(given, choices) if isinstance(given, str) and choices else ""
