@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 from agents_that_end import Traced
@@ -17,3 +18,13 @@ class Placed(Traced):
         line = f"{self.drawn!r} {os.getpid()} {os.getppid()} {node}\n"
         with Path(self.options.trace).open("a") as file:
             file.write(line)
+
+
+class EndsSlot(Placed):
+    """Takes the process around its own down in one episode."""
+
+    def reset(self, start):
+        super().reset(start)
+        if self.drawn == self.options.at:
+            os.kill(os.getppid(), signal.SIGKILL)
+            os.kill(os.getpid(), signal.SIGSTOP)

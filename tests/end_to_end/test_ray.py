@@ -187,6 +187,28 @@ def test_lost_actors_and_nodes_are_replaced_and_their_episodes_tried_again(
     assert same_as_serial(ran, rbench_command, placed_run)
 
 
+def test_an_episode_that_takes_its_slot_down_is_given_up_and_costs_no_other(
+    start_on_ray: Callable[..., Any],
+    drawn: Callable[..., float],
+    planned: Callable[..., Any],
+    places: Callable[[], list[Placed]],
+    tmp_path: Path,
+) -> None:
+    # Late enough for batches of several short episodes before it.
+    fatal = planned(20)[15]
+    agent = ["--agent", "agents_placed:EndsSlot", "-o", f"at={drawn(fatal)!r}", "-o", f"trace={tmp_path / 'trace'}"]
+    ran = start_on_ray("run", "roboview-bias", *agent, "--limit", "20", "--workers", "1").ended()
+    assert ran.code == 1, ran.err
+    records = {e.episode: e for e in ran.episodes}
+    assert len(records) == len(ran.episodes) == 20
+    lost = records.pop(fatal.id)
+    assert (lost.outcome, lost.reason) == ("infrastructure_error", "worker_lost")
+    assert "its slot on the Ray cluster was lost 3 times" in lost.error
+    assert {e.outcome for e in records.values()} == {"failure"}
+    # Once more than three times if it was not the first of those that were lost with it.
+    assert 3 <= [p.drawn for p in places()].count(repr(drawn(fatal))) <= 4
+
+
 def test_a_driver_that_is_killed_leaves_no_actors_and_can_be_resumed(
     start_on_ray: Callable[..., Any],
     rbench_command: Callable[..., Any],

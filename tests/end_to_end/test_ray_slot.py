@@ -6,7 +6,7 @@ import dataclasses
 import os
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 from rbench.errors import StartError, UsageError
 from rbench.running.description import Part, RunDescription
 from rbench.running.executors import Execution
-from rbench.running.executors.messages import packed, raise_failure, unpacked
+from rbench.running.executors.messages import packed, raise_failure, split, unpacked
 from rbench.running.executors.ray_cluster import address_of_cluster, share_of_slot
 from rbench.running.executors.ray_slot import Slot, settings_to_send
 from rbench.running.plan import Selection
@@ -64,6 +64,42 @@ def test_environment_variables_that_may_hold_keys_are_not_sent(job: Any) -> None
     environment = {"OPENAI_API_KEY": "sk-canary-7Q", "OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}
     settings = settings_to_send(to_plain(job), environment)
     assert settings["environment"] == {"OMP_NUM_THREADS": "3", "RBENCH_PLUGINS": "a"}
+
+
+class Pool:
+    """A pool of workers, and a clock that its answers move on."""
+
+    def __init__(self, answers: list[tuple[float, str | None]]) -> None:
+        self.answers, self.now = answers, 0.0
+
+    def run(self, episodes: Any) -> Iterator[tuple[dict[str, Any], bytes] | None]:
+        for moment, name in self.answers:
+            self.now = moment
+            if name == "fails":
+                raise StartError("no")
+            yield None if name is None else ({"finished": name}, b"12")
+
+
+@pytest.mark.parametrize(
+    ("answers", "sent"),
+    [
+        ([(0.1, "a"), (0.2, "b"), (0.3, "c"), (0.4, "d")], [["a", "b", "c"], ["d"]]),
+        ([(1.0, "a"), (2.0, "b")], [["a"], ["b"]]),
+        # A long one behind a short one does not keep it back.
+        ([(0.1, "a"), (0.5, None), (60.0, "b")], [["a"], ["b"]]),
+        ([(0.1, "a"), (0.2, "fails")], [["a", "StartError"]]),
+        ([(0.5, None)], []),
+    ],
+)
+def test_answers_of_very_short_episodes_go_together_and_none_is_kept_back_for_long(
+    monkeypatch: pytest.MonkeyPatch, answers: list[tuple[float, str | None]], sent: list[list[str]]
+) -> None:
+    monkeypatch.setattr(os, "dup2", lambda *_: None)
+    slot, pool = Slot(), Pool(answers)
+    monkeypatch.setattr(slot, "_pool", pool)
+    monkeypatch.setattr("rbench.running.executors.ray_slot.time", SimpleNamespace(monotonic=lambda: pool.now))
+    groups = [[unpacked(each)[0] for each in split(data)] for data in slot.run(packed({"episodes": []}))]
+    assert [[each.get("finished") or each["failure"] for each in group] for group in groups] == sent
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rbench.running.executors.messages import Unpacker, packed
+from rbench.running.executors.messages import Unpacker, begins_with, packed, split, unpacked
 
 MESSAGES = [
     ({"episode": {"id": "color/teal/position-p1#0"}}, b""),
@@ -37,3 +37,10 @@ def test_a_piece_of_a_message_is_no_message() -> None:
 def test_what_has_no_json_form_is_refused_where_it_is_sent() -> None:
     with pytest.raises(ValueError, match="JSON"):
         packed({"value": float("nan")})
+
+
+def test_messages_behind_one_another_are_told_apart_without_reading_them() -> None:
+    pieces = list(split(b"".join(packed(message, blob) for message, blob in MESSAGES)))
+    assert [unpacked(piece) for piece in pieces] == MESSAGES
+    assert [begins_with(piece, "finished") for piece in pieces] == [False, True, False]
+    assert list(split(b"")) == []

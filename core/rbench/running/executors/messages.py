@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import struct
 import traceback
+from collections.abc import Iterator
 from typing import Any, NoReturn
 
 import rbench.errors
@@ -29,6 +30,16 @@ def unpacked(data: bytes) -> tuple[Message, bytes]:
     text, _ = _LENGTHS.unpack_from(data)
     middle = _LENGTHS.size + text
     return json.loads(data[_LENGTHS.size : middle]), data[middle:]
+
+
+def split(data: bytes) -> Iterator[bytes]:
+    """Packed messages that were put one behind the other. They are not read for that."""
+    start = 0
+    while start < len(data):
+        text, blob = _LENGTHS.unpack_from(data, start)
+        end = start + _LENGTHS.size + text + blob
+        yield data[start:end]
+        start = end
 
 
 def begins_with(data: bytes, key: str) -> bool:

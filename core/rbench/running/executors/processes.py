@@ -33,6 +33,9 @@ from rbench.suites.suite import Suite
 from rbench.suites.variants import RecursiveVariantTaskManager
 from rbench.values import to_plain
 
+#: What a worker says of an episode that it finished (`finished`, `provenance`), and the trajectory behind it.
+Answer = tuple[Message, bytes]
+
 #: Workers that end one after the other before any is ready: then it is not bad luck.
 FAILED_STARTS = 3
 
@@ -61,10 +64,17 @@ def run_processes(
     """
     pool = WorkerPool(job, suite, workers, on_wait)
     try:
-        yield from pool.run(episodes)
+        for answer in pool.run(episodes):
+            if answer is not None:
+                yield finished(*answer)
         pool.end()
     finally:
         pool.stop()
+
+
+def finished(answer: Message, trajectory: bytes) -> Finished:
+    """What a worker answered, as the episode that it finished."""
+    return Finished(EpisodeRecord.from_plain(answer["finished"]), trajectory, answer["provenance"])
 
 
 class WorkerPool:
@@ -102,8 +112,12 @@ class WorkerPool:
         self._any_finished = False
         self._guardian = Guardian()
 
-    def run(self, episodes: Iterator[Episode]) -> Iterator[Finished]:
-        """Hand out episodes until all are finished. The workers stay, for more."""
+    def run(self, episodes: Iterator[Episode]) -> Iterator[Answer | None]:
+        """Hand out episodes until all are finished. The workers stay, for more.
+
+        Yields:
+            what workers answer, as it comes; and None twice a second, for those who have something else to do then.
+        """
         self._episodes = episodes
         self._looked = time.monotonic()
         self._hand_out()
@@ -114,6 +128,7 @@ class WorkerPool:
                     yield from self._attend(worker)
             if time.monotonic() - self._looked >= PULSE:
                 yield from self._look()
+                yield None
             self._hand_out()
 
     def end(self) -> None:
@@ -130,14 +145,14 @@ class WorkerPool:
             self.workers.clear()
             self._guardian.close()
 
-    def _attend(self, worker: WorkerProcess) -> Iterator[Finished]:
+    def _attend(self, worker: WorkerProcess) -> Iterator[Answer]:
         # Asked before reading: what a worker sent before it died is then there to be read.
         dead = not worker.alive
         messages, hung_up = worker.received()
         for message, blob in messages:
             if "finished" in message:
                 self._took(worker, message["changed"])
-                yield Finished(EpisodeRecord.from_plain(message["finished"]), blob, message["provenance"])
+                yield message, blob
             elif "ready" in message:
                 worker.ready()
                 self._failed_starts = 0
@@ -163,7 +178,7 @@ class WorkerPool:
         elif not worker.given:
             worker.leave()
 
-    def _look(self) -> Iterator[Finished]:
+    def _look(self) -> Iterator[Answer]:
         """End workers that passed a limit, and say which ones are at something for long."""
         now = time.monotonic()
         paused = now - self._looked - PULSE
@@ -199,7 +214,7 @@ class WorkerPool:
     def _next(self) -> Episode | None:
         return self._again.popleft() if self._again else next(self._episodes, None)
 
-    def _lost(self, worker: WorkerProcess, ending: Ending) -> Iterator[Finished]:
+    def _lost(self, worker: WorkerProcess, ending: Ending) -> Iterator[Answer]:
         """Take a worker that ended out of the pool, and deal with the episodes it had."""
         if ending.by_request:
             time.sleep(GRACE)
@@ -234,9 +249,7 @@ class WorkerPool:
             f" {phase.words}); run with --executor serial to see why"
         )
 
-    def _lost_episode(
-        self, episode: Episode, outcome: Outcome, ending: Ending, phase: Phase, seconds: float
-    ) -> Finished:
+    def _lost_episode(self, episode: Episode, outcome: Outcome, ending: Ending, phase: Phase, seconds: float) -> Answer:
         agent, exceeded = self._job.description.agent.name, ending.exceeded
         record = unplayed_record(
             self._suite,
@@ -251,4 +264,4 @@ class WorkerPool:
         if exceeded is not None:
             lost["limit"] = exceeded.limit
         record = replace(record, agent={**record.agent, "lost": lost}, timing={"total": seconds})
-        return Finished(record, b"")
+        return {"finished": record.to_plain(), "provenance": {}}, b""

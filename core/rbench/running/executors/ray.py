@@ -19,12 +19,11 @@ from typing import Any
 
 from rbench.design import Episode
 from rbench.errors import StartError, StoppedEarly
-from rbench.record import EpisodeRecord
 from rbench.running.episode import WORKER_LOST, Finished
 from rbench.running.executors import OnWait, Waiting, unwatched
 from rbench.running.executors.guardian import Guardian
 from rbench.running.executors.messages import Message, raise_failure
-from rbench.running.executors.processes import GRACE, PULSE
+from rbench.running.executors.processes import GRACE, PULSE, finished
 from rbench.running.executors.ray_cluster import address_of_cluster
 from rbench.running.executors.ray_slot import settings_to_send
 from rbench.running.executors.worker_process import Ending, WorkerProcess
@@ -127,7 +126,7 @@ class _Dispatcher:
     def _take(self, message: Message, blob: bytes) -> Iterator[Finished]:
         if "finished" in message:
             self._any_finished = True
-            yield Finished(EpisodeRecord.from_plain(message["finished"]), blob, message["provenance"])
+            yield finished(message, blob)
         elif "next" in message:
             given = [to_plain(episode) for episode in islice(self._episodes, message["next"])]
             self._process.send({"episodes": given})

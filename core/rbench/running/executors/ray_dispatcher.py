@@ -16,7 +16,7 @@ from typing import Any
 from rbench.errors import RbenchError, StartError, StoppedEarly, one_line
 from rbench.running.executors import Waiting
 from rbench.running.executors.connection import Connection
-from rbench.running.executors.messages import Message, begins_with, failure, packed, raise_failure, unpacked
+from rbench.running.executors.messages import Message, begins_with, failure, packed, raise_failure, split, unpacked
 from rbench.running.executors.ray_cluster import connected, node_cpus, share_of_slot
 from rbench.running.executors.ray_handle import SlotHandle, Task
 from rbench.running.executors.ray_slot import Slot
@@ -121,17 +121,18 @@ class _Dispatcher:
             self._started(slot)
             return
         try:
-            answer = slot.received()
+            answers = slot.received()
         except self._ray.exceptions.RayError as problem:
             self._lost(slot, problem)
             return
-        if answer is None:
+        if answers is None:
             return
-        if not begins_with(answer, "finished"):
-            raise_failure(unpacked(answer)[0])
-        slot.finished_one()
-        self._any_finished = True
-        self._connection.forward(answer)
+        for answer in split(answers):
+            if not begins_with(answer, "finished"):
+                raise_failure(unpacked(answer)[0])
+            slot.finished_one()
+            self._any_finished = True
+            self._connection.forward(answer)
 
     def _started(self, slot: SlotHandle) -> None:
         try:
@@ -164,8 +165,12 @@ class _Dispatcher:
             starting += 1
 
     def _take(self, number: int) -> list[Task]:
+        """The next batch."""
         self._is_work_for(number)
-        return [self._queue.popleft() for _ in range(min(number, len(self._queue)))]
+        taken: list[Task] = []
+        while self._queue and len(taken) < number and not (taken and (taken[0].alone or self._queue[0].alone)):
+            taken.append(self._queue.popleft())
+        return taken
 
     def _is_work_for(self, number: int) -> bool:
         """Whether so many episodes are left; they are then in the queue."""
@@ -194,6 +199,8 @@ class _Dispatcher:
         slot.kill()
         if not slot.unfinished:
             return
+        for task in slot.unfinished:
+            task.alone = True
         first, *others = slot.unfinished
         self._queue.extendleft(reversed(others))
         first.attempts += 1

@@ -26,10 +26,17 @@ _STARTING = "getting a place on the cluster"
 
 @dataclass(eq=False)
 class Task:
-    """An episode as plain data, and how many slots were lost with it."""
+    """An episode as plain data.
+
+    Attributes:
+        attempts: how many slots were lost that were at it, as far as that is known.
+        alone: it was in a slot that was lost, and is given to one alone: whether that was at it, or had finished it
+            and not said so yet, is then known.
+    """
 
     episode: Message
     attempts: int = 0
+    alone: bool = False
 
 
 @dataclass
@@ -107,7 +114,7 @@ class SlotHandle:
         return message
 
     def received(self) -> bytes | None:
-        """The message that has come of its first batch; None when that is over. Raises RayError: the slot is lost."""
+        """The messages that have come of its first batch; None when it is over. Raises RayError: the slot is lost."""
         self.heard = time.monotonic()
         try:
             answer: bytes = self.ray.get(next(self.batches[0].answers))
