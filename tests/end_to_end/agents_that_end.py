@@ -114,7 +114,7 @@ class Ends(Traced):
         """The simulator takes the process down, as a driver might."""
         from rbench.simulation.world import MujocoWorld
 
-        MujocoWorld.settle = lambda *_: os._exit(9)
+        MujocoWorld.settle = lambda *_, **__: os._exit(9)
 
     def world_once(self):
         if self.first_time():
