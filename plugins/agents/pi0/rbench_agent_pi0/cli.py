@@ -23,7 +23,7 @@ def cli() -> None:
 @click.argument("demonstrations", type=click.Path(path_type=Path))
 @click.option("-o", "output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of the training.")
 @click.option("--name", default="mine", show_default=True, help="Of the checkpoint.")
-@click.option("--steps", type=click.IntRange(min=1), default=1600, show_default=True)
+@click.option("--steps", type=click.IntRange(min=1), default=3200, show_default=True)
 @click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--every", type=click.IntRange(min=1), default=100, show_default=True, help="Steps between saves.")

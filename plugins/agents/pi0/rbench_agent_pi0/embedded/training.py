@@ -46,7 +46,7 @@ class Recipe:
         every: steps between points of the curve, where everything is saved.
     """
 
-    steps: int = 1600
+    steps: int = 3200
     batch: int = 64
     rate: float = 8e-4
     warm_up: int = 100

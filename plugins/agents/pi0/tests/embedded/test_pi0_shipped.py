@@ -58,7 +58,7 @@ def test_each_says_what_it_was_trained_on(name: str) -> None:
     assert head.name == name
     assert (changes["hue"] > 0, changes["saturation"] > 0) == (name == "hue", name == "hue")
     assert head.training["data"]["demonstrations"] >= 100
-    assert head.training["curve"][-1]["held_out"] < 0.2
+    assert head.training["curve"][-1]["held_out"] < 0.25
 
 
 @pytest.mark.parametrize("name", SHIPPED)
