@@ -21,6 +21,12 @@ def _plain(value: Any) -> str:
     return str(half_up(value, 3)) if value == 0 or 0.001 <= abs(value) < 1e6 else f"{value:.3g}"
 
 
+def _trimmed(value: Any) -> str:
+    """The same where no column of numbers is to be read: without zeros at the end."""
+    text = _plain(value)
+    return text.rstrip("0") + "0" * text.rstrip("0").endswith(".") if "." in text and "e" not in text else text
+
+
 def _signed(value: Decimal) -> str:
     return f"+{value}" if value > 0 else str(value).replace("-", "−")
 
@@ -40,6 +46,7 @@ FORMATS: Mapping[str, Callable[[Any], str]] = {
     "score": lambda value: str(half_up(value, 3)),
     "p": p_value,
     "plain": _plain,
+    "trimmed": _trimmed,
 }
 
 _UNKNOWN = Markup('<span class="unknown" title="not defined">{}</span>').format(NOT_KNOWN)
@@ -82,16 +89,16 @@ class MarkedNumbers:
             repr(value), pointer(*self._base, *path), FORMATS[kind](value)
         )
 
-    def any(self, *path: str | int) -> Markup:
-        """Whatever stands at a path: a number, an interval or a text."""
+    def any(self, *path: str | int, kind: str = "plain") -> Markup:
+        """Whatever stands at a path: a number, an interval of numbers or a text."""
         value = self.value(*path)
         if isinstance(value, list):
-            return self.interval("plain", *path)
+            return self.interval(kind, *path)
         if isinstance(value, bool):
             return Markup("yes" if value else "no")
         if isinstance(value, str):
             return Markup('<bdi class="text">{}</bdi>').format(printable(value))
-        return self.number("plain", *path)
+        return self.number(kind, *path)
 
     def cell(self, kind: str, table: str, row: int, column: str) -> Markup:
         """The number in a table, by the number of its row and the name of its column."""
