@@ -59,7 +59,7 @@ def growth(pairs: Sequence[str]) -> Figure:
     left, right = figure.subplots(1, 2, sharey=True)
     most = max(point[0] for point in points)
     scanned = {point[1] for point in points if point[0] < most}
-    _grown(left, [(p[1], *p[4:]) for p in points if p[0] == most], f"steps of 64, {most} demonstrations")
+    _grown(left, [(p[1], *p[4:]) for p in points if p[0] == most], f"steps of training, {most} demonstrations")
     left.set_ylabel("success at baseline, %")
     for steps in sorted(scanned):
         _grown(right, [(p[0], *p[4:]) for p in points if p[1] == steps], f"demonstrations, {steps:,} steps")
