@@ -96,7 +96,8 @@ def cameras(runs: Sequence[str]) -> Figure:
         name, records = episodes(run)
         own = {d: [r for r in records if r.dimension == d] for d in ("camera-pose", "camera-euler", "camera-distance")}
         orbit, euler, away = (by(found, dimension) for dimension, found in own.items())
-        rings = [[f"r{ring}a{angle}" for angle in range(1, 8)] for ring in (1, 2, 3)]
+        seen = sorted({level[2:] for level in orbit})  # a preset has some of the angles only
+        rings = [[f"r{ring}{angle}" for angle in seen] for ring in (1, 2, 3)]
         _map(poses, rings, orbit, f"{name}: pose on the rings, {_all(own['camera-pose'])}")
         turns = [[f"yaw{yaw}_pitch{pitch}" for yaw in (-6, 0, 6)] for pitch in (6, 0, -6)]
         _map(angles, turns, euler, f"yaw and pitch, {_all(own['camera-euler'])}")
