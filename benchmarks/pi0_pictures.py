@@ -69,18 +69,19 @@ def growth(pairs: Sequence[str]) -> Figure:
 def colors(runs: Sequence[str]) -> Figure:
     """A bar for every colour in that colour, by its hue's way from red; colours without hue by brightness."""
     figure = Figure(figsize=(11.0, 2.3 * len(runs) + 0.5), dpi=120, layout="constrained")
-    for axes, run in zip(np.atleast_1d(figure.subplots(len(runs), 1, sharex=True)), runs, strict=True):
-        name, records = episodes(run)
+    found = [episodes(run) for run in runs]
+    shades = {str(r.levels["color"]): np.array(r.values["color"]) / 255 for _, records in found for r in records}
+    order = sorted(shades, key=lambda level: _place(shades[level]))
+    gap = sum(_place(shades[level])[0] == 0 for level in order)
+    for axes, (name, records) in zip(np.atleast_1d(figure.subplots(len(runs), 1, sharex=True)), found, strict=True):
         levels = by(records, "color")
-        shades = {level: np.array(found[0].values["color"]) / 255 for level, found in levels.items()}
-        order = sorted(levels, key=lambda level: _place(shades[level]))
-        gap = sum(_place(shades[level])[0] == 0 for level in order)
         for number, level in enumerate(order):
-            won, of = counted(levels[level])
             x = number + (2 if number >= gap else 0)
-            axes.bar(x, 100 * won / of, width=1.0, color=shades[level], edgecolor=INK, linewidth=0.4)
             axes.bar(x, -6, width=1.0, color=shades[level])
-            print(f"{name} {level} {_turn(shades[level]):.0f} {won}/{of}")
+            if level in levels:
+                won, of = counted(levels[level])
+                axes.bar(x, 100 * won / of, width=1.0, color=shades[level], edgecolor=INK, linewidth=0.4)
+                print(f"{name} {level} {_turn(shades[level]):.0f} {won}/{of}")
         won, of = counted(records)
         axes.set(ylabel="success, %", ylim=(-7, 103), xlim=(-1, len(order) + 2), xticks=[], facecolor="#f2f2f2")
         axes.set_title(f"{name}: {won} of {of} episodes", fontsize=10, loc="left")
