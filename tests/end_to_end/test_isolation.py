@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rbench.running.executors import processes
+from rbench.running.executors import processes, worker_process
 
 pytestmark = pytest.mark.gl
 
@@ -73,6 +74,18 @@ def test_using_up_the_memory_costs_the_episode(misbehave: Callable[..., Any]) ->
     assert (lost.outcome, lost.reason) == ("agent_error", "memory")
     assert "more than 700 MB used, the --worker-memory" in lost.error
     assert "in act()" in lost.error
+
+
+def test_a_worker_that_is_slow_to_end_when_it_is_killed_holds_nothing_up(
+    misbehave: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_process, "LAST_PATIENCE", 0.0)  # so that any worker is
+    _, lost = misbehave("allocate", "-o", "amount=900", "--worker-memory", "700")
+    assert (lost.outcome, lost.reason) == ("agent_error", "memory")
+    deadline = time.monotonic() + 60
+    while any(process.poll() is None for process in worker_process._DYING):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_a_worker_that_leaks_memory_is_replaced_before_it_costs_an_episode(misbehave: Callable[..., Any]) -> None:

@@ -95,6 +95,11 @@ class Ending:
         return f"signal {self.signal}, {self.note}" if self.note else f"signal {self.signal}"
 
 
+#: Processes that were killed and are not gone yet, which takes seconds where there are gigabytes to free. They are
+#: asked for when the next is released; somebody has to, or they would stay in the system's table.
+_DYING: list[subprocess.Popen[bytes]] = []
+
+
 class WorkerProcess:
     """One worker process: what it was given, what it is doing, and how it ended.
 
@@ -261,6 +266,7 @@ class WorkerProcess:
         self._output.close()
         self._socket.close()
         self._phase.close()
+        _DYING[:] = [process for process in (*_DYING, self._process) if process.poll() is None]
 
     def send(self, message: Message) -> None:
         """Tell it something."""
