@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -177,6 +178,48 @@ def test_a_failing_metric_costs_its_numbers_only(make_run: MakeRun) -> None:
     found = summary(make_run(TEN, metrics=("bad", "good")), Metrics(bad=Failing(), good=Fixed(row)))
     assert found["problems"] == ["metric 'bad' failed with ZeroDivisionError: by nothing; tell its author"]
     assert found["dimensions"]["color"]["cv"] == 1.0
+
+
+class Ending(Metric):
+    def compute(self, episodes: Iterable[EpisodeRecord], design: Design, convention: Convention) -> MetricResult:
+        os._exit(0)
+
+
+def _deep(levels: int) -> list[Any]:
+    return [] if levels == 0 else [_deep(levels - 1)]
+
+
+ILL_FORMED: dict[str, tuple[Any, str]] = {
+    "nothing": (None, "NoneType, not a MetricResult"),
+    "an object": (MetricResult(extra={"it": object()}), "no plain form"),
+    "a key that is no text": (MetricResult(extra={"a": [{1: 2}]}), "key 1 is no text"),
+    "too deep": (MetricResult(extra={"deep": [_deep(900)] * 2}), "RecursionError"),
+    "a row of nothing": (MetricResult(dimensions={"colour": {}}), "'colour', which is no single dimension"),
+    "a text for a number": (MetricResult(dimensions={"color": {"cv": "<b>"}}), "cv in the row of 'color' is '<b>'"),
+    "half an interval": (MetricResult(average={"cv_floor_interval": [1.0]}), "cv_floor_interval in the average"),
+    "a grid of nothing": (MetricResult(interactions=[{"factors": ["a", "b"]}]), "no grid of the suite"),
+    "texts in a grid": (
+        MetricResult(interactions=[{"factors": ("camera-distance", "color"), "iec": {"a;b": "x"}}]),
+        "iec of an interaction",
+    ),
+}
+
+
+@pytest.mark.parametrize(("result", "problem"), ILL_FORMED.values(), ids=ILL_FORMED)
+def test_what_no_report_can_print_costs_its_metric_only(make_run: MakeRun, result: Any, problem: str) -> None:
+    good = Fixed(MetricResult(dimensions={"color": {"cv": 1.0}}))
+    found = summary(make_run(TEN, metrics=("bad", "good")), Metrics(bad=Fixed(result), good=good))
+    (said,) = found["problems"]
+    assert said.startswith("metric 'bad' failed with ")
+    assert problem in said
+    assert found["dimensions"]["color"]["cv"] == 1.0
+
+
+def test_a_metric_cannot_end_the_report(make_run: MakeRun) -> None:
+    end = os._exit
+    found = summary(make_run(TEN, metrics=("bad",)), Metrics(bad=Ending()))
+    assert found["problems"] == ["metric 'bad' failed with SystemExit: 0; tell its author"]
+    assert os._exit is end
 
 
 def test_tables_of_several_metrics_are_joined(make_run: MakeRun) -> None:

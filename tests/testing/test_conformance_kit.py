@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import unittest
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -83,6 +85,28 @@ def test_an_exception_of_the_plugin_is_a_failure_not_a_crash() -> None:
     result = run_check(raising(ZeroDivisionError("by nought")), None)
     assert result.status == "failed"
     assert "ZeroDivisionError: by nought" in result.detail
+
+
+@pytest.mark.parametrize("module, name", [(os, "_exit"), (sys, "exit")])
+def test_a_plugin_that_ends_the_process_fails_its_check(module: ModuleType, name: str) -> None:
+    def run(subject: Any) -> str | None:
+        getattr(module, name)(0)
+        return None
+
+    real = os._exit
+    result = run_check(Check("sample", "It holds.", run), None)
+    assert (result.status, result.detail) == ("failed", "it asked to end the process (status 0)")
+    assert os._exit is real
+
+
+def test_a_child_that_a_plugin_forks_ends_as_it_likes() -> None:
+    def run(subject: Any) -> str:
+        child = os.fork()
+        if child == 0:
+            os._exit(7)
+        return str(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+
+    assert run_check(Check("sample", "It holds.", run), None).detail == "7"
 
 
 def test_an_interrupt_passes() -> None:

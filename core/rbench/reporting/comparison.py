@@ -14,6 +14,7 @@ from rbench.design import Design, Dimension
 from rbench.errors import RbenchError, StartError, UsageError, one_line
 from rbench.interfaces.metric import ComparisonResult
 from rbench.plugins.catalog import Catalog
+from rbench.plugins.staying import without_exit
 from rbench.record import EpisodeRecord
 from rbench.results.manifest import Manifest
 from rbench.results.run_directory import RunDirectory
@@ -132,11 +133,12 @@ def _compared(
     for name in manifest.metrics:
         try:
             first, second = (_episodes(store, common) for store in stores)
-            result = catalog.make("metric", name).compare(first, second, design, margin)
+            with without_exit():
+                result = catalog.make("metric", name).compare(first, second, design, margin)
         except RbenchError as problem:
             problems.append(f"metric {name!r}: {problem}")
             continue
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             # A metric is somebody's plugin; another one may still have an answer.
             _log.debug("metric %s failed", name, exc_info=True)
             problems.append(f"metric {name!r} failed with {one_line(problem)}; tell its author")

@@ -13,7 +13,9 @@ from rbench.design import Dimension
 from rbench.errors import RbenchError, StartError, one_line
 from rbench.interfaces.metric import Convention, MetricResult
 from rbench.plugins.catalog import Catalog
+from rbench.plugins.staying import without_exit
 from rbench.record import COUNTED, Outcome
+from rbench.reporting.metric_form import in_form
 from rbench.reporting.stage_table import StageTally
 from rbench.reporting.walk import Rider, Walk
 from rbench.results.manifest import Manifest
@@ -44,6 +46,8 @@ ROW_KEYS = (
     "dispersion",
     "verdict",
 )
+
+_NUMBERS = tuple(key for key in ROW_KEYS if key != "verdict")
 
 _log = logging.getLogger("rbench.reporting")
 
@@ -140,11 +144,13 @@ def _computed(
     problems = []
     for name in names:
         try:
-            metric = catalog.make("metric", name)
-            results[name] = metric.compute(walk.counted(), manifest.design, convention)
+            with without_exit():
+                metric = catalog.make("metric", name)
+                result = metric.compute(walk.counted(), manifest.design, convention)
+                results[name] = in_form(result, manifest.design, _NUMBERS)
         except RbenchError as problem:
             problems.append(f"metric {name!r}: {problem}")
-        except Exception as problem:
+        except (Exception, SystemExit) as problem:
             # A metric is somebody's plugin: whatever it raises, the counts are still worth printing.
             _log.debug("metric %s failed", name, exc_info=True)
             problems.append(f"metric {name!r} failed with {one_line(problem)}; tell its author")

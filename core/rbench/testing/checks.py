@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rbench.errors import RbenchError, UsageError, did_you_mean, one_line
+from rbench.plugins.staying import without_exit
 
 Status = Literal["ok", "failed", "skipped", "exempt", "warning"]
 
@@ -128,12 +129,19 @@ def run_check(item: Check, subject: Any, reason: str | None = None) -> Result:
 
 def _outcome(item: Check, subject: Any) -> tuple[Status, str, str]:
     try:
-        return "ok", item.run(subject) or "", ""
+        with without_exit():
+            return "ok", item.run(subject) or "", ""
     except CheckSkipped as why:
         return "skipped", str(why), ""
     except CheckFailed as problem:
         return ("warning" if problem.only_warn else "failed"), problem.problem, problem.remedy
     except RbenchError as problem:
         return "failed", str(problem), "do what the message says; --debug shows where it came from"
+    except SystemExit as problem:
+        return (
+            "failed",
+            f"it asked to end the process (status {problem.code})",
+            "raise an error that says what is wrong",
+        )
     except Exception as problem:  # an agent may raise anything at any time
         return "failed", f"it raised {one_line(problem)}", "see the traceback: run it alone with --debug"
