@@ -47,6 +47,14 @@ _FOLDER, _LOCK = "rb-ray-", "rbench.lock"
 #: Seconds in which the head of a cluster must answer.
 _ANSWERS_WITHIN = 10.0
 
+#: How Ray names it when a cluster wants another token than it gets, or any.
+_REFUSALS = ("AuthenticationError", "Unauthenticated", "InvalidAuthToken")
+
+_TO_GIVE_A_TOKEN = (
+    "set RAY_AUTH_MODE=token where rbench is called, with the cluster's token in RAY_AUTH_TOKEN, in the file that"
+    " RAY_AUTH_TOKEN_PATH names, or in ~/.ray/auth_token"
+)
+
 #: Shares of a processor are counted in these.
 _FINEST_SHARE = 1e-4
 
@@ -64,8 +72,8 @@ def check_ray() -> None:
         )
     if "://" in (address := os.environ.get(ADDRESS, "")):
         raise StartError(
-            f"{ADDRESS}={address}: rbench has to run on a machine of the cluster, not as a client from outside. Start"
-            f" it there, with {ADDRESS}=HOST:PORT or none"
+            f"{ADDRESS}={_on_one_line(address)}: rbench has to run on a machine of the cluster, not as a client from"
+            f" outside. Start it there, with {ADDRESS}=HOST:PORT or none"
         )
 
 
@@ -151,18 +159,41 @@ def connected(address: str | None, slots: int) -> Iterator[Any]:
                 with _signal_handlers_kept(), stdout_to_stderr():
                     ray.init(**options, namespace="rbench", log_to_driver=True, logging_level="error")
             except Exception as problem:
-                raise _no_cluster(address, one_line(problem)) from problem
+                raise _not_connected(address, one_line(problem)) from problem
         yield ray
 
 
-def _no_cluster(address: str | None, reason: str) -> StartError:
-    if address is None:
-        return StartError(f"Ray cannot be started on this machine: {reason}; use --executor processes")
-    origin = f"{ADDRESS} names it" if os.environ.get(ADDRESS) else "the last `ray start` here left this address"
+def _no_cluster(address: str, reason: str) -> StartError:
     return StartError(
-        f"no Ray cluster answers at {address} ({origin}): {reason}. Start it, name another with"
+        f"no Ray cluster answers at {_named(address)}: {reason}. Start it, name another with"
         f" {ADDRESS}=HOST:PORT, or set {ADDRESS}={LOCAL} for one of this machine alone"
     )
+
+
+def _not_connected(address: str | None, reason: str) -> StartError:
+    """Ray could not be started here, or did not get into a cluster although its port is open."""
+    if address is None:
+        return StartError(f"Ray cannot be started on this machine: {reason}; use --executor processes")
+    if any(word in reason for word in _REFUSALS):
+        return StartError(
+            f"the Ray cluster at {_named(address)} asks for a token, and it got none or another: {_TO_GIVE_A_TOKEN}"
+        )
+    # Ray writes to its log that it was refused; what it raises is the same as for a port of another program.
+    return StartError(
+        f"something answers at {_named(address)}, but Ray cannot connect to it: {reason}. If the cluster asks for a"
+        f" token (Ray's output then has InvalidAuthToken), {_TO_GIVE_A_TOKEN}; if it is no Ray cluster, or one of"
+        f" another version of Ray, name another with {ADDRESS}=HOST:PORT, or set {ADDRESS}={LOCAL} for one of this"
+        " machine alone"
+    )
+
+
+def _named(address: str) -> str:
+    origin = f"{ADDRESS} names it" if os.environ.get(ADDRESS) else "the last `ray start` here left this address"
+    return f"{_on_one_line(address)} ({origin})"
+
+
+def _on_one_line(address: str) -> str:
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in address)
 
 
 @contextlib.contextmanager
