@@ -176,13 +176,14 @@ def test_lost_actors_and_nodes_are_replaced_and_their_episodes_tried_again(
     wait_until(lambda: len({p.node for p in places()}) == 3, "three nodes run episodes")
     os.kill(places()[-1].actor, signal.SIGKILL)
     started.wait_for(4)
-    before = len(places())
     raylet = next(info.process.pid for kind, (info, *_) in more.all_processes.items() if kind == "raylet")
     assert raylet in {p.node for p in places()}
     cluster.remove_node(more, allow_graceful=False)
+    wait_until(lambda: all(gone(p.worker) and gone(p.actor) for p in places() if p.node == raylet), "its slot ends")
+    before = len(places())
     ran = started.ended()
     assert ran.code == 0, ran.err
-    assert raylet not in {p.node for p in places()[before + 3 :]}
+    assert raylet not in {p.node for p in places()[before:]}
     wait_until(lambda: all(gone(p.worker) and gone(p.actor) for p in places()), "actors end")
     assert same_as_serial(ran, rbench_command, placed_run)
 
