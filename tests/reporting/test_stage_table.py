@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,17 @@ import pytest
 
 from rbench.plugins.catalog import build_catalog
 from rbench.record import EpisodeRecord, Hashes
-from rbench.reporting.stage_table import stage_table
+from rbench.reporting.stage_table import StageTally
 from rbench.reporting.summary import summarise
 from rbench.reporting.terminal import report_text
 from rbench.results.run_directory import open_run
+
+
+def stage_table(records: Iterable[EpisodeRecord]) -> dict[str, Any]:
+    tally = StageTally()
+    for one in records:
+        tally.add(one)
+    return tally.table()
 
 
 def motion(**changes: Any) -> dict[str, Any]:

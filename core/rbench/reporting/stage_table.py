@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -22,23 +22,6 @@ _MOTION: tuple[tuple[str, str, str | None], ...] = (
     ("carry", "carried", None),
     ("release", "over", "release_mm"),
 )
-
-
-def stage_table(records: Iterable[EpisodeRecord]) -> dict[str, Any]:
-    """How many episodes got through each stage, under the key `stages`; empty when the agent reports none.
-
-    Args:
-        records: counted ones, in any order.
-
-    Returns:
-        `episodes` with stages; `successes`; `perception`, what the agents say they saw with; `stages`: for each stage
-        in order its `stage`, `episodes` that got there, `right`, `wrong`, `unknown`, `error_mm` (median of the point's
-        error) and `error_mm_95` (95 % are better), `lost` episodes, and the most frequent reason `why`.
-    """
-    tally = StageTally()
-    for record in records:
-        tally.add(record)
-    return tally.table()
 
 
 class StageTally:
@@ -79,7 +62,13 @@ class StageTally:
             self.errors.setdefault(name, []).append(error)
 
     def table(self) -> dict[str, Any]:
-        """What `stage_table` returns."""
+        """How many episodes got through each stage, under the key `stages`; empty when the agent reports none.
+
+        Returns:
+            `episodes` with stages; `successes`; `perception`, what the agents say they saw with; `stages`: for each
+            stage in order its `stage`, `episodes` that got there, `right`, `wrong`, `unknown`, `error_mm` (median of
+            the point's error) and `error_mm_95` (95 % are better), `lost` episodes, and the most frequent reason `why`.
+        """
         return {"stages": self._plain()} if self.episodes else {}
 
     def _plain(self) -> dict[str, Any]:
