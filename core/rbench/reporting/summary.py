@@ -12,10 +12,10 @@ from typing import Any
 from rbench.design import Dimension
 from rbench.errors import RbenchError, StartError, one_line
 from rbench.interfaces.metric import Convention, MetricResult
+from rbench.interfaces.metric_form import in_form
 from rbench.plugins.catalog import Catalog
 from rbench.plugins.staying import without_exit
 from rbench.record import COUNTED, Outcome
-from rbench.reporting.metric_form import in_form
 from rbench.reporting.stage_table import StageTally
 from rbench.reporting.walk import Rider, Walk
 from rbench.results.manifest import Manifest

@@ -9,6 +9,7 @@ from typing import Any
 
 from rbench.errors import one_line
 from rbench.interfaces.metric import Convention, Metric, MetricResult
+from rbench.interfaces.metric_form import in_form
 from rbench.record import EpisodeRecord
 from rbench.testing.called import CalledSubject
 from rbench.testing.checks import CheckFailed, CheckSkipped
@@ -91,21 +92,9 @@ def require_form(result: MetricResult, study: Study) -> None:
     Raises:
         CheckFailed: names the row or the key.
     """
-    single = [dimension.name for dimension in study.design.dimensions if not dimension.is_grid]
-    grids = [list(dimension.factors) for dimension in study.design.dimensions if dimension.is_grid]
-    for name in result.dimensions:
-        if name not in single:
-            raise CheckFailed(f"{study.name}: a row for {name!r}, which is no single dimension", "give grids apart")
-    for table in result.interactions:
-        if not isinstance(table, Mapping) or list(table.get("factors", ())) not in grids:
-            raise CheckFailed(f"{study.name}: a table of interactions without its factors", "`factors` names both")
-    if key := _no_text(result.__dict__):
-        raise CheckFailed(f"{study.name}: key {key} is no text", "name what a number is; JSON has no other keys")
-
-
-def _no_text(value: Any) -> str:
-    """The first key of a table that is no text; empty when there is none."""
-    if isinstance(value, Mapping):
-        bad = next((repr(key) for key in value if not isinstance(key, str)), "")
-        return bad or next(filter(None, map(_no_text, value.values())), "")
-    return next(filter(None, map(_no_text, value)), "") if isinstance(value, (list, tuple)) else ""
+    try:
+        in_form(result, study.design, ())
+    except (TypeError, ValueError) as problem:
+        raise CheckFailed(
+            f"{study.name}: {problem}", "return what the docstring of MetricResult describes"
+        ) from problem
