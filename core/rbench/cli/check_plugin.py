@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from typing import Any
+from collections.abc import Iterable
+from typing import Any, TextIO
 
 import click
 
+from rbench.cli.check_limit import ended_after
 from rbench.cli.limit_options import start_limit_option
+from rbench.cli.numbers import SECONDS, FiniteRange
 from rbench.cli.output import print_json, print_text
 from rbench.cli.plugin_names import split_plugin
 from rbench.cli.values import parse_options
@@ -42,7 +44,7 @@ WIDTH, INDENT = 118, " " * 9
     type=click.Choice(CHANGEABLE),
     help="A wrapper: what it may change; repeatable. By default it is only said.",
 )
-@click.option("--time-limit", type=click.FloatRange(min=0.001), default=5.0, show_default=True, help="Seconds a call.")
+@click.option("--time-limit", type=FiniteRange(0.001), default=5.0, show_default=True, help="Seconds a call.")
 @click.option(
     "--slow", type=click.Choice(["fail", "warn"]), default="fail", show_default=True, help="When it is slower."
 )
@@ -52,6 +54,14 @@ WIDTH, INDENT = 118, " " * 9
 @click.option("--scene", metavar="NAME", default="tabletop", show_default=True, help="A factor: what it is applied to.")
 @click.option("--baseline", metavar="LEVEL", help="A factor: the level that shows what the scene shows.")
 @start_limit_option("An agent or a wrapper")
+@click.option(
+    "--check-limit",
+    type=SECONDS,
+    metavar="SECONDS",
+    default=1800.0,
+    show_default=True,
+    help="Wall time of one check, after which the command ends; 0: no limit.",
+)
 @click.option("--list", "only_list", is_flag=True, help="List the checks and what each wants; run none.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 def command(
@@ -69,13 +79,15 @@ def command(
     scene: str,
     baseline: str | None,
     start_limit: float,
+    check_limit: float,
     only_list: bool,
     as_json: bool,
 ) -> int:
     """Check that a plugin keeps the contract: one line a check, and how to mend what failed.
 
     Exits with 1 when a check failed. An agent or a wrapper is made once in another process first; one that hangs there,
-    or ends it, is refused with 3. An unpackaged one is named like agent:module:attribute.
+    or ends it, is refused with 3. A check in which a plugin never comes back has failed, and is the last one.
+    An unpackaged plugin is named like agent:module:attribute.
     """
     kind, name = split_plugin(plugin, tuple(KINDS))
     checks = _chosen(checks_of(kind), only)
@@ -103,17 +115,22 @@ def command(
         catalog=build_catalog(),
     )
     tested.prepare()
-    results = []
-    for result in _run(tested, checks, reasons):
+    results: list[Result] = []
+
+    def say(result: Result, stdout: TextIO | None = None) -> None:
+        """Show a result; the last one, after which this process ends, on a standard output of its own."""
         results.append(result)
         if not as_json:
-            _print_result(result)
-    counts = Counter(result.status for result in results)
-    if as_json:
-        print_json(_summary(tested, results, counts))
-    else:
-        print_text(f"{tested.entry.label}: {', '.join(f'{n} {status}' for status, n in counts.items())}")
-    return 1 if counts["failed"] else 0
+            _print_result(result, stdout)
+        if stdout is not None:
+            _print_end(tested, results, as_json, stdout)
+
+    for item in checks:
+        with ended_after(check_limit, item, say), stdout_to_stderr():  # what a plugin prints is no result
+            result = run_check(item, tested, reasons.get(item.name))
+        say(result)
+    _print_end(tested, results, as_json)
+    return 1 if any(result.status == "failed" for result in results) else 0
 
 
 def _chosen(checks: Iterable[Check], only: tuple[str, ...]) -> list[Check]:
@@ -133,13 +150,6 @@ def _exemptions(items: tuple[str, ...]) -> dict[str, str]:
     return found
 
 
-def _run(tested: Subject, checks: list[Check], reasons: dict[str, str]) -> Iterator[Result]:
-    for check in checks:
-        with stdout_to_stderr():  # what a plugin prints is no result
-            result = run_check(check, tested, reasons.get(check.name))
-        yield result
-
-
 def _print_checks(checks: list[Check], as_json: bool) -> None:
     if as_json:
         print_json([{"name": check.name, "statement": check.statement} for check in checks])
@@ -148,7 +158,7 @@ def _print_checks(checks: list[Check], as_json: bool) -> None:
             print_text(f"{check.name:26}{check.statement}")
 
 
-def _print_result(result: Result) -> None:
+def _print_result(result: Result, stdout: TextIO | None = None) -> None:
     status = click.style(f"{result.status:8}", fg=STYLES[result.status])
     lines = [f"{status} {visible(result.name)}: {visible(result.statement)}"]
     if result.status in ("failed", "warning", "exempt"):
@@ -159,7 +169,15 @@ def _print_result(result: Result) -> None:
         lines += [_moved_in("mend:  ", result.remedy)]
     if result.reason:
         lines += [_moved_in("exempt because: ", result.reason)]
-    click.echo("\n".join([lines[0], *map(visible, lines[1:])]))
+    click.echo("\n".join([lines[0], *map(visible, lines[1:])]), file=stdout)
+
+
+def _print_end(tested: Subject, results: list[Result], as_json: bool, stdout: TextIO | None = None) -> None:
+    counts = Counter(result.status for result in results)
+    if as_json:
+        print_json(_summary(tested, results, counts), stdout)
+    else:
+        print_text(f"{tested.entry.label}: {', '.join(f'{n} {status}' for status, n in counts.items())}", stdout)
 
 
 def _moved_in(label: str, text: str) -> str:

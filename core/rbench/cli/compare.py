@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from rbench.cli.numbers import FiniteRange
 from rbench.cli.output import print_json, print_note
 from rbench.plugins.catalog import build_catalog
 from rbench.reporting.comparison import compare_runs
@@ -19,7 +20,7 @@ from rbench.results.run_directory import open_run
 @click.argument("second", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
     "--margin",
-    type=click.FloatRange(0, 1, min_open=True),
+    type=FiniteRange(0, 1, min_open=True),
     default=0.05,
     show_default=True,
     help="Difference of success rates (0..1) that does not matter.",

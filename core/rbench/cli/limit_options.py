@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from rbench.cli.numbers import SECONDS, FiniteRange
+
 
 def limit_options(episode: str, start: str, memory: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The options `--episode-limit`, `--start-limit` and `--worker-memory`; the texts say what holds without them."""
@@ -18,7 +20,7 @@ def limit_options(episode: str, start: str, memory: str) -> Callable[[Callable[.
 
     def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
         for name, unit, text in reversed(said):
-            command = click.option(name, type=click.FloatRange(min=0), metavar=unit, help=text)(command)
+            command = click.option(name, type=FiniteRange(0), metavar=unit, help=text)(command)
         return command
 
     return decorate
@@ -28,7 +30,7 @@ def start_limit_option(kind: str) -> Callable[[Callable[..., Any]], Callable[...
     """The option `--start-limit` of a command that makes no worker."""
     return click.option(
         "--start-limit",
-        type=click.FloatRange(min=0),
+        type=SECONDS,
         metavar="SECONDS",
         default=600.0,
         show_default=True,

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 import traceback
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -35,18 +35,18 @@ def accept_any_character() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
-def print_json(value: Any) -> None:
+def print_json(value: Any, stdout: TextIO | None = None) -> None:
     """Print one JSON document; NaN is refused, for it has no JSON form.
 
     Raises:
         ValueError: the value holds NaN or an infinity.
     """
-    print_text(json.dumps(value, allow_nan=False, indent=2))
+    print_text(json.dumps(value, allow_nan=False, indent=2), stdout)
 
 
-def print_text(text: str) -> None:
-    """Print lines to stdout, with control characters escaped."""
-    sys.stdout.write(visible(text).rstrip("\n") + "\n")
+def print_text(text: str, stdout: TextIO | None = None) -> None:
+    """Print lines to stdout, or to what stands for it, with control characters escaped."""
+    (stdout or sys.stdout).write(visible(text).rstrip("\n") + "\n")
 
 
 def print_rich(*renderables: RenderableType) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from rbench.cli.numbers import FiniteRange
 from rbench.cli.output import print_json, print_note, print_text
 from rbench.errors import StartError, UsageError
 from rbench.review.ledger import Ledger
@@ -25,7 +26,7 @@ from rbench.validation.directory import DECISIONS, ValidationDirectory
 @click.option("--reviewer", metavar="NAME", help="Who reads; else the page asks, and several people can.")
 @click.option(
     "--second",
-    type=click.FloatRange(0, 1),
+    type=FiniteRange(0, 1),
     default=SECOND_READINGS,
     show_default=True,
     help="Share of the pictures that two people read, neither knowing what the other said.",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from rbench.cli.numbers import SECONDS
 from rbench.cli.output import print_note, print_text
 from rbench.cli.values import parse_options, parse_wrapper_options
 from rbench.errors import StartError, UsageError
@@ -33,9 +34,7 @@ THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXP
 @click.option("--token-env", metavar="VARIABLE", help="Environment variable with a token that clients must show.")
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="Of numerical libraries.")
 @click.option("--at-once", type=click.IntRange(1, 64), default=1, show_default=True, help="Calls worked on at once.")
-@click.option(
-    "--idle-exit", type=click.FloatRange(min=0), metavar="SECONDS", help="End after so long without a client."
-)
+@click.option("--idle-exit", type=SECONDS, metavar="SECONDS", help="End after so long without a client.")
 @click.option(
     "--write",
     type=click.Path(path_type=Path),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from rbench.cli.numbers import FiniteRange
 from rbench.cli.output import print_note, print_text
 from rbench.plugins.catalog import Catalog, build_catalog
 from rbench.reporting.summary import summarise
@@ -32,7 +33,7 @@ _INTERVAL = 15.0
 
 @click.command("verify")
 @click.argument("directory", metavar="DIR", type=click.Path(path_type=Path))
-@click.option("--share", type=click.FloatRange(0.0, 1.0), help="Replay this share of the episodes; default 0.05.")
+@click.option("--share", type=FiniteRange(0.0, 1.0), help="Replay this share of the episodes; default 0.05.")
 @click.option("--episodes", type=click.IntRange(min=0), metavar="N", help="Replay N episodes instead; 0: none.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Which ones.")
 @click.option("--salvage", "target", type=click.Path(path_type=Path), metavar="NEW", help="Copy whole episodes there.")

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite
 
 from rbench.errors import UsageError
 
 #: Share of the machine's memory that all workers together may have by default.
 MEMORY_SHARE = 0.9
+#: Beyond it waiting overflows in the system: three years, or a hundred terabytes.
+LARGEST = 1e8
 
 
 @dataclass(frozen=True)
@@ -22,7 +23,7 @@ class Limits:
             `MEMORY_SHARE` of what the machine or its container has.
 
     Raises:
-        UsageError: a number that is negative or not finite.
+        UsageError: a number that is negative, not finite or beyond `LARGEST`.
     """
 
     episode: float = 1800.0
@@ -35,5 +36,5 @@ class Limits:
             ("--start-limit", self.start),
             ("--worker-memory", self.memory or 0.0),
         ):
-            if not isfinite(value) or value < 0:
-                raise UsageError(f"{option} {value:g}: give a number of 0 or more; 0 is no limit")
+            if not 0 <= value <= LARGEST:  # NaN is in no range
+                raise UsageError(f"{option} {value:g}: give a number of 0 to {LARGEST:,.0f}; 0 is no limit")

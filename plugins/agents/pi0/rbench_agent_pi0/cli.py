@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rbench.cli.numbers import FiniteRange
 from rbench.cli.output import debug_wanted, print_error, print_note
 from rbench.errors import RbenchError, StartError
 
@@ -27,10 +28,10 @@ def cli() -> None:
 @click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True)
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
 @click.option("--every", type=click.IntRange(min=1), default=100, show_default=True, help="Steps between saves.")
-@click.option("--hue", type=click.FloatRange(0, 180), default=75.0, show_default=True, help="Degrees colours turn by.")
-@click.option("--saturation", type=click.FloatRange(0, 1), default=0.4, show_default=True, help="And are scaled by.")
+@click.option("--hue", type=FiniteRange(0, 180), default=75.0, show_default=True, help="Degrees colours turn by.")
+@click.option("--saturation", type=FiniteRange(0, 1), default=0.4, show_default=True, help="And are scaled by.")
 @click.option("--shift", type=click.IntRange(0, 16), default=2, show_default=True, help="Pixels pictures move by.")
-@click.option("--blind", type=click.FloatRange(0, 1), default=0.0, show_default=True, help="Share of gray wrist views.")
+@click.option("--blind", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Share of gray wrist views.")
 @click.option("--demonstrations", "most", type=click.IntRange(min=2), metavar="N", help="Only the first N.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
