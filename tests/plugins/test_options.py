@@ -105,3 +105,20 @@ def test_a_command_called_false_is_a_command(catalog: Catalog) -> None:
     options = entry.resolve_options(parse_options(["spawn=false"], "-o"))
     assert options is not None
     assert options.model_dump()["spawn"] == "false"
+
+
+@pytest.mark.parametrize("name", ["count", "share", "either"])
+@pytest.mark.parametrize("given", [True, False])
+def test_true_and_false_are_no_numbers(name: str, given: bool) -> None:
+    class Options(BaseModel):
+        model_config = ConfigDict(extra="forbid")
+        count: int = 0
+        share: float = 0.0
+        either: int | None = None
+        flag: bool = False
+        open: int | bool = 0
+
+    with pytest.raises(UsageError, match=rf"agent 'x': option '{name}' = {str(given).lower()}: give a number"):
+        checked_options(Options, {name: given}, "agent 'x'")
+    kept = checked_options(Options, {"flag": given, "open": given}, "agent 'x'").model_dump()
+    assert (kept["flag"], kept["open"]) == (given, given)

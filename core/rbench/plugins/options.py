@@ -30,6 +30,7 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
     Raises:
         UsageError: names every option that is unknown, missing or wrong, its value, and what is allowed. Numbers
             that are given are finite, whatever the model says: nothing can be done, compared or recorded with others.
+            `true` and `false` are no numbers.
     """
     # Not at the top: listing plugins does not need pydantic.
     from pydantic import ValidationError
@@ -49,9 +50,11 @@ def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], 
         end = "" if message.endswith(("?", ".")) else "."
         raise UsageError(f"{where}: {message}{end} Its options: {known}.") from None
     resolved = found.model_dump(by_alias=True)
-    for name in values:
+    for name, value in values.items():
         if undefined := _undefined(resolved.get(name)):
             raise UsageError(f"{where}: option {name!r} holds {undefined}; give a finite number")
+        if isinstance(value, bool) and type(resolved.get(name)) in (int, float):  # pydantic takes true for 1
+            raise UsageError(f"{where}: option {name!r} = {json.dumps(value)}: give a number")
     return found
 
 
