@@ -29,6 +29,8 @@ from rbench.record import EpisodeRecord
 COUNTED = ("success", "failure", "agent_error", "unstable")
 #: Below this saturation a colour's hue says nothing: gray, white, black.
 COLOURLESS = 0.15
+#: Ends of the bands (degrees of hue from red) by which colours are counted.
+BANDS = (20, 45, 90, 180)
 INK, BLUE, ORANGE = "#282828", "#0072b2", "#d55e00"
 
 
@@ -82,6 +84,8 @@ def colors(runs: Sequence[str]) -> Figure:
                 won, of = counted(levels[level])
                 axes.bar(x, 100 * won / of, width=1.0, color=shades[level], edgecolor=INK, linewidth=0.4)
                 print(f"{name} {level} {_turn(shades[level]):.0f} {won}/{of}")
+        for band, some in _bands(records, shades).items():
+            print(name, band, f"{len({r.levels['color'] for r in some})} colours", "{}/{}".format(*counted(some)))
         won, of = counted(records)
         axes.set(ylabel="success, %", ylim=(-7, 103), xlim=(-1, len(order) + 2), xticks=[], facecolor="#f2f2f2")
         axes.set_title(f"{name}: {won} of {of} episodes", fontsize=10, loc="left")
@@ -148,6 +152,16 @@ def _all(records: Sequence[EpisodeRecord]) -> str:
 def _turn(shade: Any) -> float:
     """Degrees of hue from red, -180 .. 180."""
     return (colorsys.rgb_to_hsv(*shade)[0] * 360 + 180) % 360 - 180
+
+
+def _bands(records: Iterable[EpisodeRecord], shades: dict[str, Any]) -> dict[str, list[EpisodeRecord]]:
+    """The records by their colour's way from red."""
+    found: dict[str, list[EpisodeRecord]] = {f"to {end} degrees": [] for end in BANDS} | {"hardly any hue": []}
+    for record in records:
+        shade = shades[str(record.levels["color"])]
+        end = next(end for end in BANDS if abs(_turn(shade)) <= end)
+        found[f"to {end} degrees" if _place(shade)[0] == 0 else "hardly any hue"].append(record)
+    return found
 
 
 def _place(shade: Any) -> tuple[int, float]:
