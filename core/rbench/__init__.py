@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from rbench.interfaces.world import Tick, World
     from rbench.interfaces.wrapper import Wrapper
     from rbench.observation import CameraRequest, CameraView, Intrinsics, Observation
+    from rbench.plugins.options import LocalPath
     from rbench.record import EpisodeRecord, Event, Trajectory
     from rbench.results.run_directory import open_run
     from rbench.running.api import run
@@ -88,6 +89,7 @@ _MODULES: dict[str, tuple[str, ...]] = {
     "interfaces.world": ("Tick", "World"),
     "interfaces.wrapper": ("Wrapper",),
     "observation": ("CameraRequest", "CameraView", "Intrinsics", "Observation"),
+    "plugins.options": ("LocalPath",),
     "record": ("EpisodeRecord", "Event", "Trajectory"),
     "results.run_directory": ("open_run",),
     "running.api": ("run",),
@@ -122,6 +124,7 @@ __all__ = [
     "JointPositions",
     "JointVelocities",
     "Level",
+    "LocalPath",
     "Metric",
     "MetricContribution",
     "MetricResult",

@@ -34,6 +34,7 @@ class AgentManifest:
         kinds: the kinds of task it takes.
         control_rate: Hz; must divide 480.
         privileged: it reads ground truth; results carry that mark.
+        weights: SHA-256 of every file of weights that decides what it does, by name. A run goes on with these only.
     """
 
     actions: tuple[ActionKind, ...]
@@ -42,6 +43,7 @@ class AgentManifest:
     kinds: tuple[TaskKind, ...] = ("manipulation",)
     control_rate: int = 20
     privileged: bool = False
+    weights: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

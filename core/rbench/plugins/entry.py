@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rbench.contributions import Contribution
 from rbench.errors import PluginError, RbenchError, StartError, UsageError, one_line
 from rbench.plugins.importing import import_target, stdout_to_stderr
-from rbench.plugins.options import checked_options
+from rbench.plugins.options import checked_options, located
 
 if TYPE_CHECKING:
     import pydantic
@@ -93,6 +93,15 @@ class CatalogEntry:
                 " options would be ignored; report this to the author of the plugin"
             )
         return model
+
+    def located_options(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """The options as given, with paths (`rbench.LocalPath`) absolute: other processes have other folders.
+
+        Raises:
+            PluginError: as `options_model`.
+        """
+        model = self.options_model() if values else None
+        return dict(values) if model is None else located(model, values)
 
     def resolve_options(self, values: Mapping[str, Any]) -> pydantic.BaseModel | None:
         """The options with defaults filled in; None when it takes none.

@@ -6,6 +6,8 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rbench.errors import UsageError, did_you_mean
@@ -16,6 +18,40 @@ if TYPE_CHECKING:
 
 #: Type of a pydantic error whose value may be a secret in the wrong place and is not shown.
 HIDDEN = "hidden_value"
+
+
+@dataclass(frozen=True)
+class LocalPath:
+    """Marks an option that names a file or folder: `Annotated[str | None, LocalPath()]`.
+
+    It is made absolute where the user gives it, so that workers, other machines and a later `rbench resume` from
+    another folder mean the same.
+
+    Attributes:
+        names: values that are no paths, of things that the plugin has itself.
+    """
+
+    names: tuple[str, ...] = ()
+
+    def absolute(self, value: Any) -> Any:
+        """The path with its folder; anything else as it is."""
+        if not isinstance(value, str) or not value.strip() or value in self.names:
+            return value
+        try:
+            return str(Path(value).expanduser().absolute())
+        except RuntimeError:  # the home of nobody: whoever opens it says so
+            return value
+
+
+def located(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The options as given, those that the model marks as paths absolute."""
+    found = dict(values)
+    for name, field in model.model_fields.items():
+        given = field.alias or name
+        for mark in field.metadata:
+            if isinstance(mark, LocalPath) and given in found:
+                found[given] = mark.absolute(found[given])
+    return found
 
 
 def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], where: str) -> pydantic.BaseModel:

@@ -63,12 +63,13 @@ def _file_version(entry: CatalogEntry) -> str:
 
 
 def resolve(catalog: Catalog, kind: str, part: Part) -> Resolved:
-    """Find a contribution and check its options.
+    """Find a contribution and check its options; relative paths among them become absolute ones.
 
     Raises:
         UsageError: unknown name or option. PluginError: its plugin is not usable.
     """
     entry = trial_entry(kind, part.name, part.folder) if ":" in part.name else catalog.get(kind, part.name)
+    part = replace(part, options=entry.located_options(part.options))
     return Resolved(part, entry, entry.resolve_options(part.options))
 
 
@@ -220,11 +221,13 @@ def _vision_model(resolved: Resolved | None, meter: VisionMeter | None) -> Visio
 
 
 def effective_manifest(agent: Agent) -> AgentManifest:
-    """The manifest of the outermost agent; `privileged` when any agent inside is."""
+    """The manifest of the outermost agent; `privileged` when any agent inside is, with the weights of them all."""
     manifest = agent.manifest
     while isinstance(agent, Wrapper):
         agent = agent.inner
-        manifest = replace(manifest, privileged=manifest.privileged or agent.manifest.privileged)
+        inner = agent.manifest
+        weights = {**inner.weights, **manifest.weights}
+        manifest = replace(manifest, privileged=manifest.privileged or inner.privileged, weights=weights)
     return manifest
 
 

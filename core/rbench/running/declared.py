@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from rbench.interfaces.agent import AgentManifest
 from rbench.plugins.catalog import Catalog
@@ -38,6 +38,17 @@ class Declared:
     distributions: tuple[str, ...] = ()
     cameras_of: Mapping[str, str] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
+
+    def located(self, description: RunDescription) -> RunDescription:
+        """The description of this agent with the options as its models put them: paths are absolute."""
+        wrappers = zip(description.wrappers, self.wrappers, strict=True)
+        return replace(
+            description,
+            agent=replace(description.agent, options=self.agent.options.given),
+            wrappers=tuple(replace(part, options=used.options.given) for part, used in wrappers),
+            vision=description.vision
+            and replace(description.vision, options=self.vision.options.given if self.vision else {}),
+        )
 
 
 def declared_here(catalog: Catalog, description: RunDescription) -> Declared:

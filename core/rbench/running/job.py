@@ -21,6 +21,7 @@ class Job:
         versions: what is installed where the run was planned.
         limits: what a worker process may take.
         files: hash of the file of each part that is no distribution, by its name.
+        weights: SHA-256 of the files of weights that the agent declared.
     """
 
     description: RunDescription
@@ -29,6 +30,7 @@ class Job:
     versions: Mapping[str, str]
     limits: Limits = field(default_factory=Limits)
     files: Mapping[str, str] = field(default_factory=dict)
+    weights: Mapping[str, str] = field(default_factory=dict)
 
     def check_versions(self) -> None:
         """Refuse to work with other versions than those the run was planned with.
@@ -63,4 +65,21 @@ class Job:
                 raise StartError(
                     f"the file of {name} is not the one that the run was planned with ({here.get(name)} here, {version}"
                     " there). Have the same file everywhere and leave it alone during a run; then `rbench resume`"
+                )
+
+    def check_weights(self, here: Mapping[str, str]) -> None:
+        """Refuse to work with other weights than the run was planned with.
+
+        Args:
+            here: as `weights`, where the work is to be done.
+
+        Raises:
+            StartError: naming what differs.
+        """
+        for name in sorted(self.weights.keys() | here.keys()):
+            if here.get(name) != self.weights.get(name):
+                raise StartError(
+                    f"the weights {name} are not those that the run was planned with (SHA-256 {here.get(name)} here,"
+                    f" {self.weights.get(name)} there). Have the same file everywhere and leave it alone during a run;"
+                    " then `rbench resume`"
                 )

@@ -49,6 +49,10 @@ def _problems(declared: AgentManifest) -> list[tuple[str, str]]:
         found.append(("control_rate", f"must be a whole number of Hz, not {manifest.control_rate!r}"))
     if type(manifest.privileged) is not bool:
         found.append(("privileged", f"must be True or False, not {manifest.privileged!r}"))
+    if not isinstance(manifest.weights, Mapping) or any(
+        type(text) is not str for item in manifest.weights.items() for text in item
+    ):
+        found.append(("weights", f"must map names of files to their SHA-256, not {manifest.weights!r}"))
     return found
 
 

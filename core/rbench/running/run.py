@@ -71,6 +71,7 @@ class PreparedRun:
             versions=versions(names, commits=False),
             limits=self.execution.limits,
             files=self.declared.files,
+            weights=self.declared.manifest.weights,
         )
 
 
@@ -102,6 +103,7 @@ def prepare(
     plan = Plan(suite, description.selection)
     if declared is None:
         declared = declared_for(catalog, description, execution)
+    description = declared.located(description)
     check_agent(suite, declared.manifest, description.agent.name, declared.cameras_of)
     check_world(suite, declared.manifest, declared.cameras_of)
     unseen = check_visibility(suite, declared.manifest, description.agent.name, list(plan.counts))

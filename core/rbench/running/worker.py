@@ -114,7 +114,13 @@ class Worker:
             )
         parts = resolve_agent(catalog, job.description)
         job.check_files(parts.files)
-        return cls(suite, parts, job.description.seed, phase)
+        worker = cls(suite, parts, job.description.seed, phase)
+        try:
+            job.check_weights(worker.runner.manifest.weights)
+        except StartError:
+            worker.close()
+            raise
+        return worker
 
     def run(self, episode: Episode, attempts: int = ATTEMPTS) -> Finished:
         """Run an episode; an infrastructure error is tried again, `attempts` times in all.

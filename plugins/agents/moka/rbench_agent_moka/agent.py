@@ -52,6 +52,7 @@ class Moka(Agent):
             cameras={options.camera: request},
             primary=options.camera,
             privileged=self._privileged,
+            weights=self._detector.weights | self._segmenter.weights,
         )
 
     def reset(self, start: EpisodeStart) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from rbench.errors import did_you_mean
+from rbench.plugins.options import LocalPath
 from rbench_agent_moka.backends import detectors, segmenters
 
 Mode = Literal["fixed", "paper"]
@@ -74,10 +75,10 @@ class Options(BaseModel):
     rotate180: bool = False
     detector: Annotated[str, AfterValidator(_known_detector)] = "auto"
     segmenter: Annotated[str, AfterValidator(_known_segmenter)] = "auto"
-    weights: str | None = None
-    detector_weights: str | None = None
-    segmenter_weights: str | None = None
-    text_encoder: str | None = None
+    weights: Annotated[str | None, LocalPath()] = None
+    detector_weights: Annotated[str | None, LocalPath()] = None
+    segmenter_weights: Annotated[str | None, LocalPath()] = None
+    text_encoder: Annotated[str | None, LocalPath()] = None
     device: str = "cpu"
     box_threshold: float = Field(default=0.3, gt=0.0, lt=1.0)
     retry_threshold: float = Field(default=0.2, gt=0.0, lt=1.0)

@@ -27,6 +27,13 @@ class Pi0(Agent):
         self._size = made_for.image_size if given.image_size is None else given.image_size
         self._queries, self._rows, self._seconds = 0, 0, 0.0
         self._instruction = ""
+        if self._policy.eyes and not {options.exterior, options.wrist} <= set(self._policy.eyes):
+            context.logger.warning(
+                "the embedded policy was trained on the cameras %s and is shown %s and %s",
+                " and ".join(self._policy.eyes),
+                options.exterior,
+                options.wrist,
+            )
 
     @property
     def manifest(self) -> AgentManifest:
@@ -38,6 +45,7 @@ class Pi0(Agent):
             cameras={options.exterior: request, options.wrist: request},
             primary=options.exterior,
             control_rate=CONTROL_RATE,
+            weights=self._policy.weights,
         )
 
     def reset(self, start: EpisodeStart) -> None:

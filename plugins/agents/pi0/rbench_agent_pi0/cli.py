@@ -120,7 +120,10 @@ def serve(checkpoint: str, port: int) -> None:
         f" -o height={side} -o width={side} -o image_size=0"
     )
     sys.stdout.flush()
-    server.serve_forever()
+    try:
+        server.serve_forever()
+    finally:
+        server.shutdown()
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -130,7 +133,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         cli.main(given, prog_name="rbench-pi0", standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
-        print_note("interrupted; `rbench-pi0 train` goes on with the same command")
+        print_note("interrupted; the same command goes on" if "train" in given else "interrupted")
         return INTERRUPTED
     except (RbenchError, click.ClickException, OSError) as problem:
         print_error(problem, debug)

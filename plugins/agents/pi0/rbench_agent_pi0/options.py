@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from rbench.plugins.options import LocalPath
 from rbench.remote.options import ServerOptions, VariableName
 
 ActionSpace = Literal["joint_position", "joint_velocity"]
 
 #: Checkpoints of the embedded policy that come with the plugin.
 SHIPPED = ("hue", "plain")
+#: Options that say something of a policy server only.
+OF_SERVERS = frozenset({"port", "api_key_env", "timeout", "connect_timeout", "action_space"})
 
 
 class Options(ServerOptions):
@@ -40,7 +43,7 @@ class Options(ServerOptions):
         instruction: said in place of the task's own: to find out whether a policy reads it.
     """
 
-    weights: str | None = Field(default=None, min_length=1)
+    weights: Annotated[str | None, LocalPath(SHIPPED)] = Field(default=None, min_length=1)
     host: str | None = None
     port: int = Field(default=8000, ge=1, le=65535)
     api_key_env: VariableName | None = None
@@ -58,4 +61,10 @@ class Options(ServerOptions):
     def _is_one_policy(self) -> Options:
         if self.weights is not None and (self.host is not None or self.url is not None):
             raise ValueError("weights is of the embedded policy, and host or url names a server; leave one of them out")
+        if self.host is None and self.url is None and (lost := sorted(OF_SERVERS & self.model_fields_set)):
+            raise ValueError(
+                f"{', '.join(lost)}: of a policy server, and none is named; add host (or url), or leave out"
+            )
+        if self.exterior == self.wrist:
+            raise ValueError(f"exterior and wrist are both {self.wrist!r}; name two cameras")
         return self

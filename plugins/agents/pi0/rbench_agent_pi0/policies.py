@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -43,6 +43,10 @@ class Policy(Protocol):
     def weights(self) -> Mapping[str, str]:
         """SHA-256 of every file of weights that was read here, by its name; none of a policy behind a server."""
 
+    @property
+    def eyes(self) -> Sequence[str]:
+        """The cameras that it was trained on; none when that is not known."""
+
     def reset(self, rng: np.random.Generator) -> None:
         """An episode begins; nothing of the last one is left. `rng` is the episode's own generator."""
 
@@ -76,4 +80,25 @@ def chosen_policy(options: Options) -> Policy:
             f"agent 'pi0' without a server runs its embedded policy, which needs PyTorch ({problem}); install it:"
             " python3 -m pip install torch safetensors, or name a policy server: -o host=127.0.0.1 -o port=8000"
         ) from problem
-    return EmbeddedPolicy(options.weights or DEFAULT_WEIGHTS)
+    policy = EmbeddedPolicy(options.weights or DEFAULT_WEIGHTS)
+    _check_fit(options, policy.pictures, policy.rows)
+    return policy
+
+
+def _check_fit(options: Options, pictures: Pictures, rows: int) -> None:
+    """Refuse at the start what the embedded policy would refuse in every episode.
+
+    Raises:
+        StartError: it is asked for more rows than it gives, or its pictures would not be square.
+    """
+    if options.open_loop > rows:
+        raise StartError(
+            f"agent 'pi0': the embedded policy gives {rows} rows and option open_loop wants {options.open_loop}; give"
+            f" -o open_loop={rows} or less"
+        )
+    height, width = options.height or pictures.height, options.width or pictures.width
+    if not (options.image_size or height == width):
+        raise StartError(
+            f"agent 'pi0': the embedded policy was trained on square pictures, and options make them {height} x"
+            f" {width}; give height and width alike, or neither"
+        )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast, get_args
 
 import numpy as np
@@ -36,6 +36,7 @@ class PolicyServer:
 
     pictures = PICTURES
     weights: Mapping[str, str] = {}
+    eyes: Sequence[str] = ()
 
     def __init__(self, options: Options) -> None:
         """Connect and compare what the server says with the options.
@@ -145,13 +146,15 @@ def agreed_action_space(metadata: Mapping[str, Any], options: Options, address: 
 
 
 def _check_resolution(resolution: Any, options: Options, address: Address) -> None:
-    size = PICTURES.image_size if options.image_size is None else options.image_size
-    if not isinstance(resolution, (list, tuple)) or len(resolution) != 2 or size == 0:
+    if not isinstance(resolution, (list, tuple)) or len(resolution) != 2:
         return
-    if list(resolution) != [size, size]:
+    size = PICTURES.image_size if options.image_size is None else options.image_size
+    height, width = options.height or PICTURES.height, options.width or PICTURES.width
+    sent, source = ([size, size], "image_size makes") if size else ([height, width], "height and width make")
+    if list(resolution) != sent:
         raise StartError(
-            f"{address} asks for pictures of {str(list(resolution))[:40]} pixels, and option image_size makes them"
-            f" {size} x {size}; give image_size=0 and these as height and width"
+            f"{address} asks for pictures of {str(list(resolution))[:40]} pixels, and option {source} them"
+            f" {sent[0]} x {sent[1]}; give image_size=0 and these as height and width"
         )
 
 

@@ -134,6 +134,16 @@ def test_metadata_that_contradicts_the_agent_is_refused_before_the_first_step(
     assert server.asked == []
 
 
+@pytest.mark.parametrize(("height", "width"), [(96, 96), (128, None), (180, 320)])
+def test_pictures_that_are_sent_as_they_are_have_the_size_that_the_server_asks_for(
+    policy_server: Make, agent: Make, height: int, width: int | None
+) -> None:
+    server = policy_server(metadata={"image_resolution": [128, 128]})
+    with pytest.raises(StartError, match=r"asks for pictures of \[128, 128\] pixels, and option height and width make"):
+        agent(server, image_size=0, height=height, width=width)
+    agent(server, image_size=0, height=128, width=128)
+
+
 def test_metadata_that_means_nothing_here_is_no_obstacle(policy_server: Make, agent: Make) -> None:
     agent(policy_server(metadata={"reset_pose": [0, 0, 0], "action_dim": 8, "fps": 15, "image_resolution": [224, 224]}))
 

@@ -20,6 +20,9 @@ from rbench_agent_pi0.embedded.pictures import seen
 from rbench_agent_pi0.options import SHIPPED, ActionSpace
 from rbench_agent_pi0.policies import Pictures
 
+#: Of a joint (rad) or gripper; no robot's are near it, and the network's arithmetic still holds.
+LARGEST = 100.0
+
 
 class EmbeddedPolicy:
     """Runs a checkpoint here, on the CPU, in one thread. The noise comes from the episode's generator and nowhere else.
@@ -47,6 +50,16 @@ class EmbeddedPolicy:
     def pictures(self) -> Pictures:
         side = self.head.design.picture
         return Pictures(side, side, 0)
+
+    @property
+    def eyes(self) -> tuple[str, ...]:
+        """The cameras that it was trained on."""
+        return tuple(eye.camera for eye in self.head.design.eyes)
+
+    @property
+    def rows(self) -> int:
+        """Of an answer."""
+        return self.head.design.chunk
 
     @property
     def metadata(self) -> dict[str, Any]:
@@ -107,7 +120,7 @@ def metadata_of(head: Head) -> dict[str, Any]:
 
 def _picture(observation: Mapping[str, Any], name: str) -> Any:
     picture = observation.get(f"observation/{name}")
-    if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8:
+    if not isinstance(picture, np.ndarray) or picture.dtype != np.uint8 or not picture.size:
         raise AgentError(f"agent 'pi0': the observation has no uint8 picture under 'observation/{name}'; send one")
     return picture
 
@@ -117,6 +130,9 @@ def _numbers(observation: Mapping[str, Any], name: str, count: int) -> Any:
         numbers = np.asarray(observation.get(name), dtype=np.float64).reshape(-1)
     except (TypeError, ValueError):
         numbers = np.empty(0)
-    if len(numbers) != count or not np.isfinite(numbers).all():
-        raise AgentError(f"agent 'pi0': the observation has no {count} finite numbers under {name!r}; send them")
+    if len(numbers) != count or not (np.abs(numbers) <= LARGEST).all():  # NaN is not
+        raise AgentError(
+            f"agent 'pi0': the observation has no {count} numbers of at most {LARGEST:g} (rad, or 0 open .. 1 closed)"
+            f" under {name!r}; send them"
+        )
     return numbers

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import socket
 import threading
 import time
 import traceback
@@ -43,6 +44,7 @@ class EmbeddedPolicyServer:
             self._server: Server = serve(
                 self._converse, "127.0.0.1", port, process_request=_health, max_size=MOST_BYTES, compression=None
             )
+            self._links: set[ServerConnection] = set()
         except OSError as problem:
             raise StartError(f"port {port} cannot be taken ({problem.strerror}); give another --port") from problem
         self.port: int = self._server.socket.getsockname()[1]
@@ -52,11 +54,15 @@ class EmbeddedPolicyServer:
         self._server.serve_forever()
 
     def shutdown(self) -> None:
-        """Take no more connections."""
+        """Take no more connections, and end those that there are: the process ends with their threads."""
         self._server.shutdown()
+        for link in list(self._links):
+            with contextlib.suppress(OSError):
+                link.socket.shutdown(socket.SHUT_RDWR)
 
     def _converse(self, link: ServerConnection) -> None:
-        with contextlib.suppress(ConnectionClosed, OSError):
+        self._links.add(link)
+        try:
             link.send(packed(self._policy.metadata))
             while True:
                 asked = link.recv()
@@ -67,6 +73,10 @@ class EmbeddedPolicyServer:
                     link.close(INTERNAL_ERROR, "the question could not be answered; the last message says why")
                     return
                 link.send(packed(answer))
+        except (ConnectionClosed, OSError):
+            pass
+        finally:
+            self._links.discard(link)
 
     def _answered(self, message: str | bytes) -> dict[str, Any]:
         began = time.perf_counter()

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import shutil
+import signal
+import subprocess
+import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.sync.client import connect
 
 import rbench
 from rbench.cli import main
@@ -17,7 +21,10 @@ from rbench.cli import main
 pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors, not installed here")
 
+from rbench.interfaces.agent import AgentContext
+from rbench_agent_pi0.agent import Pi0
 from rbench_agent_pi0.embedded.policy import checkpoint_path
+from rbench_agent_pi0.options import Options
 
 pytestmark = pytest.mark.gl
 
@@ -88,3 +95,47 @@ def test_behind_the_protocol_of_openpi_it_does_as_well(played: Callable[..., lis
     server.shutdown()
     thread.join(5)
     assert "success" in outcomes(records)
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("open_loop=13", "gives 12 rows and option open_loop wants 13; give -o open_loop=12 or less"),
+        ("height=256", "options make them 256 x 128; give height and width alike"),
+    ],
+)
+def test_what_no_episode_could_do_is_refused_before_the_first(
+    option: str, words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    assert main(["run", "roboview-bias", "--agent", "pi0", "-o", option, "--limit", "1", "--out", str(out)]) == 3
+    assert words in capsys.readouterr().err
+    assert not out.exists()
+
+
+def test_another_camera_than_it_was_trained_on_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    for camera in ("left_top", "front"):
+        caplog.clear()
+        Pi0(Options(exterior=camera), AgentContext()).close()
+        told = [record.getMessage() for record in caplog.records]
+        assert told == (
+            ["the embedded policy was trained on the cameras left_top and wrist and is shown front and wrist"]
+            if camera == "front"
+            else []
+        )
+
+
+def test_serving_ends_when_interrupted_although_somebody_is_connected() -> None:
+    command = [sys.executable, "-c", "import sys; from rbench_agent_pi0.cli import main; sys.exit(main())"]
+    with subprocess.Popen(
+        [*command, "serve", "hue", "--port", "0"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as server:
+        assert server.stdout is not None
+        port = int(server.stdout.readline().split()[3].rstrip(":"))
+        with connect(f"ws://127.0.0.1:{port}") as link:
+            link.recv()
+            server.send_signal(signal.SIGINT)
+            _, said = server.communicate(timeout=20)
+    assert server.returncode == 130
+    assert "Traceback" not in said
+    assert "train" not in said

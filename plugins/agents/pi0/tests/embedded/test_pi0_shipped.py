@@ -106,6 +106,8 @@ def test_every_input_reaches_the_actions(policy: EmbeddedPolicy, asked: Make, ch
         {"observation/wrist_image_left": np.zeros((96, 128, 3), dtype=np.uint8)},
         {"observation/joint_position": np.zeros(6)},
         {"observation/joint_position": np.full(7, np.nan)},
+        {"observation/joint_position": np.full(7, 1e30)},
+        {"observation/exterior_image_1_left": np.zeros((0, 0, 3), dtype=np.uint8)},
         {"observation/gripper_position": "open"},
     ],
 )
