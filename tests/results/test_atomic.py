@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rbench.results import atomic
-from rbench.results.atomic import replacing, replacing_binary
+from rbench.results.atomic import remove_leftovers, replacing, replacing_binary
 
 
 def write(path: Path, text: str, binary: bool) -> None:
@@ -104,3 +104,20 @@ def test_a_folder_is_no_file(tmp_path: Path) -> None:
     with pytest.raises(IsADirectoryError), replacing(tmp_path):
         pass
     assert tmp_path.is_dir()
+
+
+def test_what_a_killed_writer_left_is_removed_and_nothing_else(tmp_path: Path) -> None:
+    others = [".rows.part", ".rows.0123abcd.part.old", ".rowsx.0123abcd.part", "rows", ".rows.0123ABCD.part"]
+    for name in (*others, ".rows.0123abcd.part", ".rows.ffffffff.part"):
+        (tmp_path / name).touch()
+    (tmp_path / ".rows.00000000.part").mkdir()
+    remove_leftovers(tmp_path / "rows")
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted([*others, ".rows.00000000.part"])
+
+
+def test_leftovers_are_removed_where_a_link_leads(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    (tmp_path / "there" / ".rows.0123abcd.part").touch()
+    (tmp_path / "link").symlink_to(tmp_path / "there" / "rows")
+    remove_leftovers(tmp_path / "link")
+    assert list((tmp_path / "there").iterdir()) == []

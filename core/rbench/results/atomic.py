@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import secrets
 import stat
 from collections.abc import Iterator
@@ -46,6 +47,19 @@ def replacing_binary(path: Path) -> Iterator[BinaryIO]:
         _keep_mode(path, beside)
         yield file
         _sync(file)
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what killed writers of `path` left beside it. Only for who knows that nobody else writes it now.
+
+    Raises:
+        OSError: a file cannot be removed.
+    """
+    target = path.resolve()
+    name = re.compile(rf"\.{re.escape(target.name)}\.[0-9a-f]{{8}}\.part")
+    for beside in list(target.parent.iterdir()):
+        if name.fullmatch(beside.name) and beside.is_file():
+            beside.unlink(missing_ok=True)
 
 
 @contextmanager

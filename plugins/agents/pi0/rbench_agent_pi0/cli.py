@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,17 @@ from rbench.cli.output import debug_wanted, print_error, print_note
 from rbench.errors import RbenchError, StartError
 
 INTERRUPTED, USAGE = 130, 2
+#: The largest seed: JSON and every generator take it without loss.
+SEEDS = 2**53 - 1
+#: The largest batch: about 5 GB of memory.
+BATCHES = 2048
+
+
+def _name(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """A name that can stand in a command and in a table."""
+    if not re.fullmatch(r"[A-Za-z0-9._-]{1,60}", value):
+        raise click.BadParameter("1 to 60 letters, digits, '.', '_' and '-' make a name", context, parameter)
+    return value
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -23,10 +36,10 @@ def cli() -> None:
 @cli.command()
 @click.argument("demonstrations", type=click.Path(path_type=Path))
 @click.option("-o", "output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="Of the training.")
-@click.option("--name", default="mine", show_default=True, help="Of the checkpoint.")
+@click.option("--name", default="mine", show_default=True, callback=_name, help="Of the checkpoint.")
 @click.option("--steps", type=click.IntRange(min=1), default=3200, show_default=True)
-@click.option("--batch", type=click.IntRange(min=1), default=64, show_default=True)
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--batch", type=click.IntRange(1, BATCHES), default=64, show_default=True)
+@click.option("--seed", type=click.IntRange(0, SEEDS), default=0, show_default=True)
 @click.option("--every", type=click.IntRange(min=1), default=100, show_default=True, help="Steps between saves.")
 @click.option("--hue", type=FiniteRange(0, 180), default=75.0, show_default=True, help="Degrees colours turn by.")
 @click.option("--saturation", type=FiniteRange(0, 1), default=0.4, show_default=True, help="And are scaled by.")
@@ -34,31 +47,42 @@ def cli() -> None:
 @click.option("--blind", type=FiniteRange(0, 1), default=0.0, show_default=True, help="Share of gray wrist views.")
 @click.option("--demonstrations", "most", type=click.IntRange(min=2), metavar="N", help="Only the first N.")
 @click.option("--device", type=click.Choice(["auto", "cpu", "cuda"]), default="auto", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, os.cpu_count() or 1),
+    default=1,
+    show_default=True,
+    help="At most the cores of this machine; like --device, it changes numbers slightly.",
+)
 def train(demonstrations: Path, output: Path, name: str, **given: Any) -> None:
     """Train on DEMONSTRATIONS, a folder that `rbench collect --format raw` wrote.
 
     Goes on where it was interrupted when the same command is given again. On one kind of machine the same command
     gives the same numbers; --hue 0 --saturation 0 leaves colours as they are.
-    """
+
+    \b
+    DIR holds
+      policy.safetensors  the checkpoint
+      training.json       name, recipe, data and curve as text; curve.png: the curve as a picture
+      state.safetensors   what going on needs, 32 MB; may be deleted when the training is finished
+      training.lock       locked while it runs
+    """  # noqa: D301 - the escape tells click to keep lines
     torch = _torch()
     # Not at the top: they need PyTorch, and --help does not.
     from rbench_agent_pi0.embedded.augmentation import Augmentation
     from rbench_agent_pi0.embedded.curve import check_drawing, draw_curve
     from rbench_agent_pi0.embedded.demonstrations import read_dataset
     from rbench_agent_pi0.embedded.design import Design
-    from rbench_agent_pi0.embedded.training import Point, Recipe, Training
+    from rbench_agent_pi0.embedded.machine import device_of, enough_memory
+    from rbench_agent_pi0.embedded.training import Recipe, Training
+    from rbench_agent_pi0.embedded.training_folder import CURVE
+    from rbench_agent_pi0.embedded.training_state import Point
 
     check_drawing()
+    device = device_of(given["device"])
     torch.set_num_threads(given["threads"])
-    device = given["device"]
-    if device == "auto":
-        device = "cuda" if torch.cuda.is_available() else "cpu"
     changes = Augmentation(given["shift"], given["hue"], given["saturation"], given["blind"])
     recipe = Recipe(given["steps"], given["batch"], seed=given["seed"], every=given["every"], augmentation=changes)
-    data = read_dataset(demonstrations, Design(), given["most"])
-    print_note(f"{data.about['demonstrations']} demonstrations, {data.about['frames']} moments; on {device}")
-    training = Training(output, name, data, recipe, device)
 
     def tell(point: Point) -> None:
         left = (recipe.steps - point.step) * point.seconds / point.step / 60
@@ -67,8 +91,12 @@ def train(demonstrations: Path, output: Path, name: str, **given: Any) -> None:
             f"  {point.seconds / 60:.1f} processor minutes, {left:.1f} to go"
         )
 
-    training.run(tell)
-    draw_curve(training.plain_curve, name, output / "curve.png")
+    with enough_memory():
+        data = read_dataset(demonstrations, Design(), given["most"])
+        print_note(f"{data.about['demonstrations']} demonstrations, {data.about['frames']} moments; on {device}")
+        training = Training(output, name, data, recipe, device)
+        training.run(tell, print_note)
+    draw_curve(training.about.trained["curve"], name, output / CURVE)
     click.echo(f"checkpoint: {output / 'policy.safetensors'}")
 
 
@@ -133,7 +161,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         cli.main(given, prog_name="rbench-pi0", standalone_mode=False)
     except (KeyboardInterrupt, click.Abort):
-        print_note("interrupted; the same command goes on" if "train" in given else "interrupted")
+        print_note("interrupted; the same command goes on" if given[:1] == ["train"] else "interrupted")
         return INTERRUPTED
     except (RbenchError, click.ClickException, OSError) as problem:
         print_error(problem, debug)

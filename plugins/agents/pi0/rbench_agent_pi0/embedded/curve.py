@@ -5,14 +5,22 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from rbench.errors import StartError
+from rbench.errors import StartError, UsageError
+from rbench.results.atomic import replacing_binary
+
+#: Endings of the files that a curve can be drawn into.
+PICTURES = (".png", ".svg", ".pdf", ".jpg")
 
 
-def check_drawing() -> None:
+def check_drawing(path: Path | None = None) -> None:
     """Say before a long training, not after it, that its curve could not be drawn.
+
+    Args:
+        path: of the picture, when it is not one that is known to do.
 
     Raises:
         StartError: matplotlib is missing.
+        UsageError: its ending stands for no picture.
     """
     try:
         import matplotlib.figure  # noqa: F401
@@ -20,10 +28,22 @@ def check_drawing() -> None:
         raise StartError(
             f"rbench-pi0 draws curves with matplotlib ({problem}); install it: python3 -m pip install matplotlib"
         ) from problem
+    if path is not None and path.suffix.lower() not in PICTURES:
+        raise UsageError(
+            f"{path}: no curve can be drawn into a file that ends in {path.suffix!r}; give one of {', '.join(PICTURES)}"
+        )
 
 
 def draw_curve(curve: list[dict[str, Any]], name: str, path: Path) -> None:
-    """Draw the losses of training and of held-out demonstrations over steps, on a logarithmic scale."""
+    """Draw the losses of training and of held-out demonstrations over steps, on a logarithmic scale.
+
+    Raises:
+        StartError: matplotlib is missing, or the picture cannot be written.
+        UsageError: there is no curve, or the ending of the path stands for no kind of picture.
+    """
+    check_drawing(path)
+    if not curve:
+        raise UsageError(f"rbench-pi0 {name} was not trained and has no curve; leave --curve away")
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -38,4 +58,10 @@ def draw_curve(curve: list[dict[str, Any]], name: str, path: Path) -> None:
     axes.set_title(f"rbench-pi0 {name}")
     axes.grid(alpha=0.3, which="both")
     axes.legend()
-    figure.savefig(path)
+    try:
+        with replacing_binary(path) as file:
+            figure.savefig(file, format=path.suffix.lower().removeprefix("."))
+    except OSError as problem:
+        raise StartError(
+            f"the curve cannot be written ({problem}); free space or make {path} writable: the same command draws it"
+        ) from problem

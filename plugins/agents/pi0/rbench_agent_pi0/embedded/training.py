@@ -5,34 +5,41 @@ Every step draws from a generator of its own, (seed, step): which steps ran befo
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save
 from torch import Tensor
 
 from rbench.errors import StartError, UsageError
-from rbench.results.atomic import replacing, replacing_binary
 from rbench.values import to_plain
 from rbench_agent_pi0.embedded.augmentation import Augmentation, as_input, augmented
-from rbench_agent_pi0.embedded.checkpoint import Head, write_checkpoint
+from rbench_agent_pi0.embedded.checkpoint import Head
 from rbench_agent_pi0.embedded.demonstrations import Dataset, Samples
 from rbench_agent_pi0.embedded.design import PADDING, UNKNOWN
 from rbench_agent_pi0.embedded.flow import flow_loss
 from rbench_agent_pi0.embedded.network import Network
+from rbench_agent_pi0.embedded.training_folder import POLICY, STATE, held, mend, told_what_to_do, write_policy
+from rbench_agent_pi0.embedded.training_state import (
+    About,
+    Point,
+    not_finite,
+    read_finished,
+    read_state,
+    write_state,
+)
 
 #: Held-out moments that the curve looks at, always with the same noise.
 HELD_OUT = 256
 #: Adam's decay rates, the decay of matrices, and the largest norm of a gradient.
 BETAS, DECAY, CLIP = (0.9, 0.95), 0.01, 1.0
+#: What Adam keeps of every parameter.
+MOMENTS = ("exp_avg", "exp_avg_sq")
 #: Share of the learning rate that is left at the end; of the average of weights that is kept in a step.
 FLOOR, KEPT = 0.02, 0.999
 
@@ -55,30 +62,16 @@ class Recipe:
     augmentation: Augmentation = field(default_factory=Augmentation)
 
 
-@dataclass(frozen=True)
-class Point:
-    """A point of the curve: losses after so many steps and seconds of processor time."""
-
-    step: int
-    seconds: float
-    loss: float
-    held_out: float
-
-
 class Training:
     """A training in a folder. `run` goes on from what lies there.
 
     policy.safetensors    the averaged weights, ready to be used
-    state.safetensors     everything that the next step needs
-    training.json         recipe, data and curve, to be read by people
+    state.safetensors     everything that the next step needs; not needed any more when the training is finished
+    training.json         name, recipe, data and curve, to be read by people
+    training.lock         kept locked while it runs
     """
 
     def __init__(self, folder: Path, name: str, data: Dataset, recipe: Recipe, device: str = "cpu") -> None:
-        """Prepare, or read what lies there.
-
-        Raises:
-            UsageError: a training with another recipe or other data lies there.
-        """
         self._folder, self._name, self._data, self._recipe, self._device = folder, name, data, recipe, device
         with torch.random.fork_rng(devices=[]):  # the global generator is left as it was
             torch.manual_seed(recipe.seed)
@@ -93,30 +86,41 @@ class Training:
         self._training_rows = np.flatnonzero(~data.samples.held_out)
         self.step = 0
         self.curve: list[Point] = []
-        self._resume()
+        self._threads = torch.get_num_threads()  # like the device, it decides how sums are rounded
 
-    def run(self, tell: Callable[[Point], Any] = lambda point: None) -> None:
-        """Train to the end, saving at every point of the curve.
+    def run(
+        self, tell: Callable[[Point], Any] = lambda point: None, note: Callable[[str], Any] = lambda text: None
+    ) -> None:
+        """Train to the end, saving at every point of the curve; what a finished training lacks is written again.
+
+        Args:
+            tell: gets every new point. note: gets what else is worth a line.
 
         Raises:
-            StartError: nothing can be written.
+            UsageError: another training lies there, or a damaged one.
+            StartError: nothing can be written, another process trains there, or the training diverged.
         """
+        with held(self._folder):
+            self._resume(note)
+            self._train(tell)
+
+    def _train(self, tell: Callable[[Point], Any]) -> None:
         seconds = self.curve[-1].seconds if self.curve else 0.0
         began, losses = time.process_time(), []
         while self.step < self._recipe.steps:
             losses.append(self._one_step())
+            self._check("the loss", losses[-1])
             if self.step % self._recipe.every == 0 or self.step == self._recipe.steps:
                 used = seconds + time.process_time() - began
-                point = Point(self.step, round(used, 1), round(float(np.mean(losses)), 5), round(self._held_out(), 5))
+                held_out = self._held_out()
+                self._check("the held-out loss", held_out)
+                if bad := not_finite(self._tensors()):
+                    self._check(f"a number in {bad}", math.nan)
+                point = Point(self.step, round(used, 1), round(float(np.mean(losses)), 5), round(held_out, 5))
                 self.curve.append(point)
                 losses = []
                 self._save()
                 tell(point)
-
-    @property
-    def plain_curve(self) -> list[dict[str, Any]]:
-        """The curve as plain data."""
-        return [asdict(point) for point in self.curve]
 
     def _one_step(self) -> float:
         recipe, samples = self._recipe, self._data.samples
@@ -160,47 +164,61 @@ class Training:
         self._network.load_state_dict(now)
         return loss
 
-    def _save(self) -> None:
+    @property
+    def about(self) -> About:
+        """What the training says of itself now."""
+        recipe, curve = to_plain(self._recipe), tuple(self.curve)
+        return About(self.step, recipe, self._data.about, curve, self._name, self._threads, self._device)
+
+    def _tensors(self) -> dict[str, Tensor]:
+        """All that the next step needs, by names."""
         tensors = {f"average.{name}": value for name, value in self._average.items()}
         tensors |= {f"network.{name}": value for name, value in self._network.state_dict().items()}
         for number, parameter in enumerate(self._parameters):
-            moments = self._optimizer.state[parameter]
-            tensors |= {f"{key}.{number}": moments[key] for key in ("exp_avg", "exp_avg_sq")}
-        said = {"recipe": to_plain(self._recipe), "data": self._data.about, "curve": to_plain(self.curve)}
-        try:
-            with replacing_binary(self._folder / "state.safetensors") as file:
-                # One file with step, curve and weights: whatever is interrupted, they belong together.
-                head = {"training": json.dumps({"step": self.step, **said})}
-                file.write(save({name: tensor.contiguous() for name, tensor in tensors.items()}, head))
-            about = Head(self._name, self._data.design, self._data.scales, said)
-            write_checkpoint(self._folder / "policy.safetensors", self._average, about)
-            with replacing(self._folder / "training.json") as text:
-                text.write(json.dumps({"step": self.step, **said}, indent=1) + "\n")
-        except OSError as problem:
-            raise StartError(f"{self._folder} cannot be written ({problem}); the same command goes on") from problem
+            moments = self._optimizer.state[parameter] or dict.fromkeys(MOMENTS, parameter.detach())
+            tensors |= {f"{key}.{number}": moments[key] for key in MOMENTS}
+        return tensors
 
-    def _resume(self) -> None:
-        file = self._folder / "state.safetensors"
-        if not file.exists():
-            self._folder.mkdir(parents=True, exist_ok=True)
+    def _check(self, what: str, number: float) -> None:
+        if not math.isfinite(number):
+            kept = self.curve[-1].step if self.curve else 0
+            raise StartError(
+                f"the training diverged: {what} is {number} at step {self.step}; {self._folder} holds step {kept}."
+                " Look at the demonstrations, or give another --seed and another folder"
+            )
+
+    def _save(self) -> None:
+        about = self.about
+        with told_what_to_do(self._folder):
+            write_state(self._folder / STATE, about, self._tensors())
+            write_policy(self._folder, self._average, self._head(), about)
+
+    def _head(self) -> Head:
+        return Head(self._name, self._data.design, self._data.scales, self.about.trained)
+
+    def _resume(self, note: Callable[[str], Any]) -> None:
+        mine, state, policy = self.about, self._folder / STATE, self._folder / POLICY
+        if state.exists():
+            found, tensors = read_state(state, mine, self._tensors())
+            tensors = {name: value.to(self._device) for name, value in tensors.items()}
+            self._network.load_state_dict(_part(tensors, "network."))
+            self._average = _part(tensors, "average.")
+            for number, parameter in enumerate(self._parameters):
+                moments = {key: tensors[f"{key}.{number}"] for key in MOMENTS}
+                self._optimizer.state[parameter] = {"step": torch.tensor(float(found.step)), **moments}
+        elif policy.exists():
+            found, self._average = read_finished(policy)
+            mine.refuse_another(found, self._folder)
+            if found.step < self._recipe.steps:
+                raise UsageError(
+                    f"{self._folder} holds step {found.step} of this training and no {STATE} to go on from; give"
+                    f" another folder, or begin again without {POLICY}"
+                )
+        else:
             return
-        try:
-            with safe_open(file, framework="pt") as opened:
-                found = json.loads((opened.metadata() or {}).get("training", ""))
-            state = load_file(file, device=self._device)
-        except (SafetensorError, OSError, ValueError) as problem:
-            raise UsageError(
-                f"{file} is damaged ({problem}); give another folder, or begin again without it"
-            ) from problem
-        same = found["recipe"] == to_plain(self._recipe) and found["data"] == self._data.about
-        if not same:
-            raise UsageError(f"{self._folder} holds a training with another recipe or other data; give another folder")
-        self.step, self.curve = int(found["step"]), [Point(**point) for point in found["curve"]]
-        self._network.load_state_dict(_part(state, "network."))
-        self._average = _part(state, "average.")
-        for number, parameter in enumerate(self._parameters):
-            moments = {key: state[f"{key}.{number}"] for key in ("exp_avg", "exp_avg_sq")}
-            self._optimizer.state[parameter] = {"step": torch.tensor(float(self.step)), **moments}
+        self.step, self.curve = found.step, list(found.curve)
+        with told_what_to_do(self._folder):
+            mend(self._folder, self._average, self._head(), self.about, note)
 
 
 def _part(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

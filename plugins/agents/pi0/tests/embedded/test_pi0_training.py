@@ -16,7 +16,7 @@ import pytest
 torch = pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors, not installed here")
 
-from rbench.errors import StartError, UsageError
+from rbench.errors import StartError
 from rbench_agent_pi0.cli import main
 from rbench_agent_pi0.embedded.augmentation import Augmentation, augmented
 from rbench_agent_pi0.embedded.checkpoint import read_checkpoint, read_head, write_checkpoint
@@ -65,17 +65,12 @@ def test_an_interrupted_training_ends_as_one_that_was_not(training: Make, tmp_pa
     with pytest.raises(KeyboardInterrupt):
         training(tmp_path / "cut", steps=20, every=5).run(stop)
     rest = training(tmp_path / "cut", steps=20, every=5)
-    assert rest.step == 10
-    rest.run()
+    gone_on = []
+    rest.run(lambda point: gone_on.append(point.step))
+    assert gone_on == [15, 20]
     weights = [read_checkpoint(tmp_path / name / "policy.safetensors")[0].state_dict() for name in ("whole", "cut")]
     assert losses(rest) == losses(whole)
     assert all(torch.equal(weights[0][name], weights[1][name]) for name in weights[0])
-
-
-def test_a_folder_with_another_training_is_refused(training: Make, tmp_path: Path) -> None:
-    training(tmp_path, steps=2, every=2).run()
-    with pytest.raises(UsageError, match="another recipe or other data; give another folder"):
-        training(tmp_path, steps=2, every=2, seed=7)
 
 
 def test_what_is_held_out_is_never_drawn(training: Make, tmp_path: Path) -> None:
@@ -135,7 +130,7 @@ def test_a_training_on_the_first_demonstrations_reads_no_others_and_its_card_say
     said = json.loads((tmp_path / "out" / "training.json").read_text())
     assert (said["data"]["demonstrations"], said["data"]["frames"]) == (5, 5 * 24)
     assert main([*words, "--demonstrations", "4"]) == 2
-    assert "another recipe or other data" in capsys.readouterr().err
+    assert "with another data; give another folder" in capsys.readouterr().err
     assert main(["card", str(tmp_path / "out" / "policy.safetensors")]) == 0
     assert "--demonstrations 5" in capsys.readouterr().out
 
@@ -178,13 +173,6 @@ def test_damaged_demonstrations_are_refused_in_one_line(
     error = capsys.readouterr().err
     assert "is damaged" in error
     assert error.count("\n") == 1
-
-
-def test_a_damaged_training_is_not_gone_on_with(training: Make, tmp_path: Path) -> None:
-    training(tmp_path, steps=1, every=1).run()
-    (tmp_path / "state.safetensors").write_bytes(b"")
-    with pytest.raises(UsageError, match="is damaged"):
-        training(tmp_path, steps=1, every=1)
 
 
 @pytest.mark.parametrize("content", [b"", b"PK", b"\xff" * 64, b"\x02\x00\x00\x00\x00\x00\x00\x00{}"])
