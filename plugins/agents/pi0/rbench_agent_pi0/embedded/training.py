@@ -219,6 +219,8 @@ class Training:
         self.step, self.curve = found.step, list(found.curve)
         with told_what_to_do(self._folder):
             mend(self._folder, self._average, self._head(), self.about, note)
+        finished = self.step >= self._recipe.steps
+        note("this training is finished already" if finished else f"the training goes on after step {self.step}")
 
 
 def _part(state: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -68,10 +68,10 @@ class About:
         names = ["recipe", "data", "threads", "device"] + (["name"] if found.name is not None else [])
         other = [name for name in names if getattr(self, name) != getattr(found, name)]
         if other:
-            called = "" if found.name is None else f" {found.name!r}"
+            called = "a training" if found.name is None else f"the training {found.name!r}"
             raise UsageError(
-                f"{folder} holds the training{called} with another {' and another '.join(other)}; give another folder,"
-                " or the command that it began with"
+                f"{folder} holds {called}, which differs in its {', '.join(other)}; give another folder, or the command"
+                " that it began with"
             )
 
 
@@ -100,6 +100,8 @@ def read_state(path: Path, mine: About, like: Mapping[str, Tensor]) -> tuple[Abo
         with safe_open(path, framework="pt") as opened:
             found = _about(json.loads((opened.metadata() or {}).get("training", "")))
         mine.refuse_another(found, path.parent)
+        if found.step > mine.recipe["steps"]:
+            raise ValueError("its step lies beyond the end")
         tensors = load_file(path)
         _check(tensors, like)
     except (SafetensorError, OSError, ValueError, OverflowError, RecursionError) as problem:

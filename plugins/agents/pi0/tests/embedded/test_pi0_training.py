@@ -130,7 +130,7 @@ def test_a_training_on_the_first_demonstrations_reads_no_others_and_its_card_say
     said = json.loads((tmp_path / "out" / "training.json").read_text())
     assert (said["data"]["demonstrations"], said["data"]["frames"]) == (5, 5 * 24)
     assert main([*words, "--demonstrations", "4"]) == 2
-    assert "with another data; give another folder" in capsys.readouterr().err
+    assert "differs in its data; give another folder" in capsys.readouterr().err
     assert main(["card", str(tmp_path / "out" / "policy.safetensors")]) == 0
     assert "--demonstrations 5" in capsys.readouterr().out
 

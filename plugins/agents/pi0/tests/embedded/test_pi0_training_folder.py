@@ -45,11 +45,11 @@ def finished(training: Make, kept: Path, tmp_path: Path) -> Path:
 
 
 def again(training: Make, folder: Path, **changes: Any) -> tuple[list[Any], list[str]]:
-    """The same training in the same folder: its new points, and what it notes."""
+    """The same training in the same folder: its new points, and what it notes of files."""
     points: list[Any] = []
     notes: list[str] = []
     training(folder, **{"steps": 4, "every": 2, **changes}).run(points.append, notes.append)
-    return points, notes
+    return points, [note for note in notes if str(folder) in note]
 
 
 def change_state(folder: Path, change: Callable[[dict[str, Any], dict[str, Any]], Any]) -> None:
@@ -67,6 +67,20 @@ def test_a_finished_training_is_left_as_it_is(training: Make, finished: Path) ->
     before = [(finished / name).read_bytes() for name in FILES]
     assert again(training, finished) == ([], [])
     assert [(finished / name).read_bytes() for name in FILES] == before
+
+
+@pytest.mark.parametrize(("done", "said"), [(4, "is finished already"), (2, "goes on after step 2")])
+def test_a_training_says_where_it_stands(done: int, said: str, training: Make, tmp_path: Path) -> None:
+    def stop(point: Any) -> None:
+        if point.step == done:
+            raise KeyboardInterrupt
+
+    notes: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        training(tmp_path, steps=4, every=2).run(stop, notes.append)
+    assert notes == []
+    training(tmp_path, steps=4, every=2).run(note=notes.append)
+    assert [said in note for note in notes] == [True]
 
 
 def no_policy(folder: Path) -> None:
@@ -188,6 +202,7 @@ def test_weights_that_half_precision_cannot_hold_stop_a_training(training: Make,
         lambda tensors, said: {**said, "step": "x"},
         lambda tensors, said: {**said, "step": -4},
         lambda tensors, said: {**said, "step": 3},
+        lambda tensors, said: {**said, "step": 9, "curve": [*said["curve"], {**said["curve"][1], "step": 9}]},
         lambda tensors, said: {**said, "curve": []},
         lambda tensors, said: {**said, "curve": [{"step": 4}]},
         lambda tensors, said: {**said, "curve": said["curve"][::-1], "step": 2},
@@ -226,7 +241,9 @@ def test_another_training_is_refused_and_named(name: str, state: bool, training:
         run._data = module.Dataset(run._data.samples, run._data.design, run._data.scales, {"content": "other"})
     elif name != "recipe":
         setattr(run, f"_{name}", changed[name])
-    with pytest.raises(UsageError, match=f"holds the training 'tiny' with another {name}; give another folder"):
+    with pytest.raises(
+        UsageError, match=f"holds the training 'tiny', which differs in its {name}; give another folder"
+    ):
         run.run()
     assert (finished / "policy.safetensors").read_bytes() == before
 
