@@ -13,6 +13,7 @@ import click
 from rbench.cli.numbers import FiniteRange
 from rbench.cli.output import debug_wanted, print_error, print_note
 from rbench.errors import RbenchError, StartError
+from rbench_agent_pi0.embedded.design import NAME
 
 INTERRUPTED, USAGE = 130, 2
 #: The largest seed: JSON and every generator take it without loss.
@@ -23,7 +24,7 @@ BATCHES = 2048
 
 def _name(context: click.Context, parameter: click.Parameter, value: str) -> str:
     """A name that can stand in a command and in a table."""
-    if not re.fullmatch(r"[A-Za-z0-9._-]{1,60}", value):
+    if not re.fullmatch(NAME, value):
         raise click.BadParameter("1 to 60 letters, digits, '.', '_' and '-' make a name", context, parameter)
     return value
 
@@ -74,9 +75,9 @@ def train(demonstrations: Path, output: Path, name: str, **given: Any) -> None:
     from rbench_agent_pi0.embedded.demonstrations import read_dataset
     from rbench_agent_pi0.embedded.design import Design
     from rbench_agent_pi0.embedded.machine import device_of, enough_memory
-    from rbench_agent_pi0.embedded.training import Recipe, Training
+    from rbench_agent_pi0.embedded.trained import Point, Recipe
+    from rbench_agent_pi0.embedded.training import Training
     from rbench_agent_pi0.embedded.training_folder import CURVE
-    from rbench_agent_pi0.embedded.training_state import Point
 
     check_drawing()
     device = device_of(given["device"])
@@ -106,19 +107,21 @@ def train(demonstrations: Path, output: Path, name: str, **given: Any) -> None:
 @click.option("-o", "output", type=click.Path(path_type=Path), metavar="FILE", help="Instead of stdout.")
 @click.option("--curve", type=click.Path(path_type=Path), metavar="FILE.png", help="Draw its learning curve.")
 def card(checkpoint: str, runs: tuple[Path, ...], output: Path | None, curve: Path | None) -> None:
-    """Say what CHECKPOINT (hue, plain or a path) was trained on, how, and what it did in runs."""
+    """Say what CHECKPOINT (hue, plain or a path) was trained on, how, and what it did in runs.
+
+    A file of your own that is called like a shipped one is ./hue.
+    """
     _torch()
     from rbench_agent_pi0.embedded.card import card as written
-    from rbench_agent_pi0.embedded.checkpoint import read_head
-    from rbench_agent_pi0.embedded.curve import check_drawing, draw_curve
+    from rbench_agent_pi0.embedded.checkpoint import read_checkpoint
+    from rbench_agent_pi0.embedded.curve import draw_curve
     from rbench_agent_pi0.embedded.policy import checkpoint_path
 
     path = checkpoint_path(checkpoint)
-    head = read_head(path)
+    text = written(path, runs)
     if curve is not None:
-        check_drawing()
+        head = read_checkpoint(path)[1]
         draw_curve(head.training["curve"], head.name, curve)
-    text = written(head, path.stat().st_size, runs)
     if output is None:
         click.echo(text, nl=False)
     else:
@@ -177,6 +180,6 @@ def _torch() -> Any:
         import torch
     except ImportError as problem:
         raise StartError(
-            f"rbench-pi0 needs PyTorch ({problem}); install it: python3 -m pip install torch safetensors"
+            f"rbench-pi0 needs PyTorch and safetensors ({problem}); install them: python3 -m pip install torch safetensors"
         ) from problem
     return torch

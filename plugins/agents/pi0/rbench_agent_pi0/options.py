@@ -14,7 +14,7 @@ ActionSpace = Literal["joint_position", "joint_velocity"]
 #: Checkpoints of the embedded policy that come with the plugin.
 SHIPPED = ("hue", "plain")
 #: Options that say something of a policy server only.
-OF_SERVERS = frozenset({"port", "api_key_env", "timeout", "connect_timeout", "action_space"})
+OF_SERVERS = ("action_space", "api_key_env", "connect_timeout", "port", "timeout")
 
 
 class Options(ServerOptions):
@@ -61,7 +61,10 @@ class Options(ServerOptions):
     def _is_one_policy(self) -> Options:
         if self.weights is not None and (self.host is not None or self.url is not None):
             raise ValueError("weights is of the embedded policy, and host or url names a server; leave one of them out")
-        if self.host is None and self.url is None and (lost := sorted(OF_SERVERS & self.model_fields_set)):
+        # Not `model_fields_set`: options that went through JSON have all of them set.
+        fields = type(self).model_fields
+        lost = [name for name in OF_SERVERS if getattr(self, name) != fields[name].default]
+        if lost and self.host is None and self.url is None:
             raise ValueError(
                 f"{', '.join(lost)}: of a policy server, and none is named; add host (or url), or leave out"
             )

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import math
+import re
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,11 +17,13 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
 from torch import Tensor
 
-from rbench.errors import RbenchError, StartError
+from rbench.errors import StartError, one_line
+from rbench.reading import read_json
 from rbench.results.atomic import replacing_binary
 from rbench.values import from_plain, to_plain
-from rbench_agent_pi0.embedded.design import NUMBERS, Design
+from rbench_agent_pi0.embedded.design import NAME, NUMBERS, Design
 from rbench_agent_pi0.embedded.network import Network
+from rbench_agent_pi0.embedded.trained import Trained, require_finite
 
 #: Of the head; a file with another number was made for another rbench.
 SCHEMA = 1
@@ -35,6 +41,14 @@ class Scales:
     state_mean: tuple[float, ...]
     state_std: tuple[float, ...]
     action_std: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        lengths = (len(self.state_mean), len(self.state_std), len(self.action_std))
+        if lengths != (NUMBERS, NUMBERS, NUMBERS - 1):
+            raise ValueError(f"its scales are of {lengths} numbers")
+        require_finite("the mean state of its scales", *self.state_mean)
+        if not all(0.0 < number < math.inf for number in (*self.state_std, *self.action_std)):
+            raise ValueError("a deviation of its scales is not above 0 and finite")
 
     def state(self, joints: Any, gripper: Any) -> np.ndarray[Any, np.dtype[np.float32]]:
         """States (..., 8) from joints (..., 7) and gripper (...)."""
@@ -58,7 +72,11 @@ class Head:
     """What a checkpoint says of itself.
 
     Attributes:
-        training: what it was trained with and on, plain data for the card.
+        name: of letters that can stand in a command and in a table (`design.NAME`).
+        training: what it was trained with and on, as plain data (`trained.Trained`).
+
+    Raises:
+        ValueError: something in it cannot be used.
     """
 
     name: str
@@ -66,6 +84,18 @@ class Head:
     scales: Scales
     training: dict[str, Any]
     schema: int = SCHEMA
+
+    def __post_init__(self) -> None:
+        if self.schema != SCHEMA:
+            raise ValueError(f"it is of schema {self.schema}, and this rbench reads {SCHEMA}")
+        if not re.fullmatch(NAME, self.name):
+            raise ValueError("its name is none that `rbench-pi0 train` takes")
+        _ = self.trained
+
+    @property
+    def trained(self) -> Trained:
+        """What it was trained with and on."""
+        return from_plain(Trained, to_plain(self.training))
 
 
 def write_checkpoint(path: Path, weights: dict[str, Tensor], head: Head) -> None:
@@ -83,13 +113,10 @@ def write_checkpoint(path: Path, weights: dict[str, Tensor], head: Head) -> None
         raise StartError(f"{path}: the checkpoint cannot be written ({problem}); give another folder") from problem
 
 
-def read_head(path: Path) -> Head:
-    """The head of a checkpoint.
-
-    Raises:
-        StartError: it is no checkpoint of the embedded policy.
-    """
-    return _opened(path)[0]
+def digest_of(path: Path) -> str:
+    """The SHA-256 of a file, which says which checkpoint it is."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def read_checkpoint(path: Path) -> tuple[Network, Head]:
@@ -111,22 +138,43 @@ def read_checkpoint(path: Path) -> tuple[Network, Head]:
 
 
 def _opened(path: Path) -> tuple[Head, dict[str, Tensor]]:
-    if not path.is_file():
-        raise StartError(f"{path}: no such file; give -o weights=hue, -o weights=plain or the path of a checkpoint")
+    _require_file(path)
     try:
         with safe_open(path, framework="pt") as file:
             text = (file.metadata() or {}).get("rbench-pi0", "")
             weights = {name: file.get_tensor(name).float() for name in file.keys()}  # noqa: SIM118 - no mapping
     except (SafetensorError, OSError) as problem:
         raise _not_one(path, str(problem).splitlines()[0]) from problem
+    if not text:
+        raise _not_one(path, "it has no head of rbench-pi0")
     try:
-        head = from_plain(Head, json.loads(text))
-    except (RbenchError, ValueError, TypeError, KeyError, RecursionError) as problem:
-        raise _not_one(path, "its head is missing or not as rbench-pi0 writes it") from problem
-    numbers = (*head.scales.state_mean, *head.scales.state_std, *head.scales.action_std)
-    if head.schema != SCHEMA or len(numbers) != 3 * NUMBERS - 1 or not np.isfinite(numbers).all():
-        raise _not_one(path, f"its head is of schema {head.schema}, or its scales are not finite")
-    return head, weights
+        return from_plain(Head, read_json(text)), weights
+    except (ValueError, OverflowError) as problem:
+        raise _not_one(path, f"its head is not as rbench-pi0 writes it ({one_line(problem)})") from problem
+
+
+def _require_file(path: Path) -> None:
+    """Say what is wrong with a path before a library says something else.
+
+    Raises:
+        StartError: there is no ordinary file, or it may not be read.
+    """
+    try:
+        mode = path.stat().st_mode
+        if stat.S_ISREG(mode):
+            with path.open("rb"):
+                return
+        why = (
+            f"is a folder; give the file in it, {path / 'policy.safetensors'}"
+            if stat.S_ISDIR(mode)
+            else ("is no ordinary file; give the path of a checkpoint")
+        )
+    except FileNotFoundError:
+        why = "no such file; give hue, plain or the path of a checkpoint"
+    except (OSError, ValueError) as problem:
+        why = f"cannot be read ({getattr(problem, 'strerror', None) or problem}); give hue, plain or the path of a"
+        why += " checkpoint that may be read"
+    raise StartError(f"weights {str(path)!r}: {why}")
 
 
 def _not_one(path: Path, why: str) -> StartError:

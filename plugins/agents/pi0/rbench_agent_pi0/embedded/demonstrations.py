@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rbench.errors import AgentError, UsageError, one_line
+from rbench.errors import UsageError
 from rbench_agent_pi0.embedded.checkpoint import Scales
 from rbench_agent_pi0.embedded.design import Design, vocabulary
 from rbench_agent_pi0.embedded.pictures import seen
+from rbench_agent_pi0.embedded.raw_demonstrations import read_source
 
 #: Every so many demonstrations one is held out: never trained on, looked at for the curve.
 HELD_OUT_EVERY = 18
@@ -61,40 +61,29 @@ def read_dataset(root: Path, design: Design, most: int | None = None) -> Dataset
     Raises:
         UsageError: it is no such folder, is damaged, or lacks what the design looks at.
     """
-    head = _head(root, design)
-    try:
-        return _dataset(root, head, design, most)
-    except AgentError as problem:
-        raise UsageError(f"{root} has pictures that are not square; collect with --size {design.picture}") from problem
-    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError) as problem:
-        raise UsageError(f"{root} is damaged ({one_line(problem)}); collect the demonstrations again") from problem
-
-
-def _dataset(root: Path, head: dict[str, Any], design: Design, most: int | None) -> Dataset:
-    episodes = [json.loads(line) for line in (root / "episodes.jsonl").read_text(encoding="utf-8").splitlines()][:most]
-    if len(episodes) < 2:
-        raise UsageError(f"{root} holds {len(episodes)} demonstrations; collect more: some are held out")
-    design = replace(design, words=vocabulary([episode["instruction"] for episode in episodes]), rate=int(head["rate"]))
+    source = read_source(root, [eye.camera for eye in design.eyes], design.rate, design.picture)
+    told = source.demonstrations[:most]
+    if len(told) < 2:
+        raise UsageError(f"{root} holds {len(told)} demonstrations; collect more: some are held out")
+    design = replace(design, words=vocabulary([demonstration.instruction for demonstration in told]))
     pictures: list[list[npt.NDArray[np.uint8]]] = [[] for _ in design.eyes]
     joints, grippers, deltas, targets, words, held_out = [], [], [], [], [], []
-    for number, episode in enumerate(episodes):
-        folder = root / episode["folder"]
+    for number, demonstration in enumerate(told):
+        arrays = source.arrays(demonstration, design.picture if number else None)
         for eye, kept in zip(design.eyes, pictures, strict=True):
-            frames = np.load(folder / f"pictures.{eye.camera}.npy", mmap_mode="r")
-            design = replace(design, picture=int(frames.shape[1]))
+            frames = arrays.pictures[eye.camera]
             kept.append(np.stack([seen(np.asarray(frame), eye) for frame in frames]))
-        here, actions = np.load(folder / "joint_positions.npy"), np.load(folder / "actions.npy")
+        design = replace(design, picture=arrays.side)
+        here, actions = arrays.joints, arrays.actions
         rows = np.minimum(np.arange(len(here))[:, None] + np.arange(design.chunk), len(here) - 1)
         joints.append(here)
-        grippers.append(np.load(folder / "gripper.npy"))
+        grippers.append(arrays.gripper)
         deltas.append(actions[rows, :7] - here[:, None])
         targets.append(actions[rows, 7])
-        words.append(np.tile(np.array(design.tokens(episode["instruction"]), dtype=np.int64), (len(here), 1)))
+        words.append(np.tile(np.array(design.tokens(demonstration.instruction), dtype=np.int64), (len(here), 1)))
         held_out.append(np.full(len(here), number % HELD_OUT_EVERY == 1))
     state = np.column_stack([np.concatenate(joints), np.concatenate(grippers)])
     delta = np.concatenate(deltas)
-    if not (np.isfinite(state).all() and np.isfinite(delta).all()):
-        raise ValueError("its joints or actions hold NaN or infinite numbers")
     scales = Scales(
         state_mean=_rounded(state.mean(0)),
         state_std=_rounded(np.maximum(state.std(0), LEAST_STD)),
@@ -108,34 +97,18 @@ def _dataset(root: Path, head: dict[str, Any], design: Design, most: int | None)
         held_out=np.concatenate(held_out),
     )
     about = {
-        "suite": head["suite"],
-        "agent": head["agent"],
-        "seed": head["seed"],
-        "demonstrations": len(episodes),
-        "held_out": sum(number % HELD_OUT_EVERY == 1 for number in range(len(episodes))),
+        "suite": source.suite,
+        "agent": source.agent,
+        "seed": source.seed,
+        "demonstrations": len(told),
+        "held_out": sum(number % HELD_OUT_EVERY == 1 for number in range(len(told))),
         "frames": len(state),
-        "instructions": sorted({episode["instruction"] for episode in episodes}),
+        "instructions": sorted({demonstration.instruction for demonstration in told}),
         "content": hashlib.sha256(
             samples.actions.tobytes() + b"".join(p.tobytes() for p in samples.pictures)
         ).hexdigest(),
     }
     return Dataset(samples, design, scales, about)
-
-
-def _head(root: Path, design: Design) -> dict[str, Any]:
-    try:
-        head: dict[str, Any] = json.loads((root / "dataset.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise UsageError(
-            f"{root} holds no raw demonstrations ({problem}); collect some: rbench collect roboview-bias --agent servo"
-            f" --option noise=1 --format raw --size {design.picture} -o {root}"
-        ) from problem
-    if head.get("format") != "rbench-raw":
-        raise UsageError(f"{root} has format {head.get('format')!r}; collect with --format raw")
-    for eye in design.eyes:
-        if eye.camera not in head["cameras"]:
-            raise UsageError(f"{root} has no pictures of camera {eye.camera!r}; collect with --camera {eye.camera}")
-    return head
 
 
 def _rounded(numbers: npt.NDArray[Any]) -> tuple[float, ...]:

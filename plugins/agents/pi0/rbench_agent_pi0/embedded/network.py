@@ -15,12 +15,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from rbench_agent_pi0.embedded.design import NUMBERS, PADDING, UNKNOWN, Design
+from rbench_agent_pi0.embedded.design import NUMBERS, PADDING, PATCH, UNKNOWN, Design
 
 #: Channels of an encoder's three levels, and points that it can name on its second.
 CHANNELS, POINTS = (48, 64, 96), 32
-#: Pixels of a side that become one token.
-PATCH = 16
 
 
 class Residual(nn.Module):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
@@ -13,7 +12,7 @@ import torch
 
 from rbench.errors import AgentError
 from rbench_agent_pi0.embedded.augmentation import as_input
-from rbench_agent_pi0.embedded.checkpoint import Head, read_checkpoint
+from rbench_agent_pi0.embedded.checkpoint import Head, digest_of, read_checkpoint
 from rbench_agent_pi0.embedded.design import NUMBERS
 from rbench_agent_pi0.embedded.flow import sampled
 from rbench_agent_pi0.embedded.pictures import seen
@@ -42,8 +41,7 @@ class EmbeddedPolicy:
         torch.set_num_threads(1)
         path = checkpoint_path(weights)
         self._network, self.head = read_checkpoint(path)
-        with path.open("rb") as file:
-            self.weights = {path.name: hashlib.file_digest(file, "sha256").hexdigest()}
+        self.weights = {path.name: digest_of(path)}
         self._rng = np.random.default_rng(0)
 
     @property
@@ -97,10 +95,13 @@ class EmbeddedPolicy:
 
 
 def checkpoint_path(weights: str) -> Path:
-    """Where a shipped checkpoint lies, or the path that was given."""
+    """Where a shipped checkpoint lies, or the path that was given. `./hue` is a file, `hue` the shipped one."""
     if weights in SHIPPED:
         return Path(str(files("rbench_agent_pi0"))) / "weights" / f"{weights}.safetensors"
-    return Path(weights)
+    try:
+        return Path(weights).expanduser()
+    except RuntimeError:  # the home of nobody
+        return Path(weights)
 
 
 def metadata_of(head: Head) -> dict[str, Any]:

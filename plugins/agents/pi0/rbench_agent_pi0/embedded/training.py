@@ -8,7 +8,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,16 @@ from torch import Tensor
 
 from rbench.errors import StartError, UsageError
 from rbench.values import to_plain
-from rbench_agent_pi0.embedded.augmentation import Augmentation, as_input, augmented
+from rbench_agent_pi0.embedded.augmentation import as_input, augmented
 from rbench_agent_pi0.embedded.checkpoint import Head
 from rbench_agent_pi0.embedded.demonstrations import Dataset, Samples
 from rbench_agent_pi0.embedded.design import PADDING, UNKNOWN
 from rbench_agent_pi0.embedded.flow import flow_loss
 from rbench_agent_pi0.embedded.network import Network
+from rbench_agent_pi0.embedded.trained import Point, Recipe
 from rbench_agent_pi0.embedded.training_folder import POLICY, STATE, held, mend, told_what_to_do, write_policy
 from rbench_agent_pi0.embedded.training_state import (
     About,
-    Point,
     not_finite,
     read_finished,
     read_state,
@@ -42,24 +41,6 @@ BETAS, DECAY, CLIP = (0.9, 0.95), 0.01, 1.0
 MOMENTS = ("exp_avg", "exp_avg_sq")
 #: Share of the learning rate that is left at the end; of the average of weights that is kept in a step.
 FLOOR, KEPT = 0.02, 0.999
-
-
-@dataclass(frozen=True)
-class Recipe:
-    """How a policy is trained.
-
-    Attributes:
-        rate: learning rate after `warm_up` steps; a cosine brings it down from there.
-        every: steps between points of the curve, where everything is saved.
-    """
-
-    steps: int = 3200
-    batch: int = 64
-    rate: float = 8e-4
-    warm_up: int = 100
-    seed: int = 0
-    every: int = 100
-    augmentation: Augmentation = field(default_factory=Augmentation)
 
 
 class Training:

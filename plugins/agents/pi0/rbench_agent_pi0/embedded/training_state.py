@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from itertools import pairwise
@@ -19,16 +18,7 @@ from rbench.errors import StartError, UsageError, one_line
 from rbench.results.atomic import replacing_binary
 from rbench.values import from_plain
 from rbench_agent_pi0.embedded.checkpoint import Head, read_checkpoint
-
-
-@dataclass(frozen=True)
-class Point:
-    """A point of the curve: losses after so many steps and seconds of processor time."""
-
-    step: int
-    seconds: float
-    loss: float
-    held_out: float
+from rbench_agent_pi0.embedded.trained import Point
 
 
 @dataclass(frozen=True)
@@ -160,10 +150,8 @@ def _about(plain: Any) -> About:
         ValueError: it is not as `About.plain` gave it.
     """
     about = from_plain(About, plain)
-    numbers = [(point.step, point.seconds, point.loss, point.held_out) for point in about.curve]
-    if not all(math.isfinite(number) for row in numbers for number in row):
-        raise ValueError("its curve holds numbers that are not finite")
-    if not numbers or any(a[0] >= b[0] for a, b in pairwise([(0,), *numbers])) or numbers[-1][0] != about.step:
+    steps = [0, *(point.step for point in about.curve)]
+    if any(a >= b for a, b in pairwise(steps)) or not steps[1:] or steps[-1] != about.step:
         raise ValueError("its curve does not lead to its step")
     return about
 

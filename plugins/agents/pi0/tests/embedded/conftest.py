@@ -39,7 +39,7 @@ def demonstrations(tmp_path_factory: pytest.TempPathFactory) -> Path:
         demonstration(root / folder, rng)
         lines.append(json.dumps({"folder": folder, "instruction": "Put the geometry into the box."}))
     (root / "episodes.jsonl").write_text("\n".join(lines) + "\n")
-    head = {"format": "rbench-raw", "rate": 15, "cameras": ["left_top", "wrist"]}
+    head = {"format": "rbench-raw", "schema": 1, "rate": 15, "cameras": ["left_top", "wrist"]}
     head |= {"suite": "made-up", "agent": "nobody", "seed": 3}
     (root / "dataset.json").write_text(json.dumps(head))
     return root

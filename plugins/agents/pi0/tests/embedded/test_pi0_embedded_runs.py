@@ -66,6 +66,20 @@ def test_a_card_counts_the_successes_of_a_run_by_context_and_shape(
     assert f"| context {records[0].context} | {successes}/1 |" in card
 
 
+def test_a_run_of_other_weights_is_on_no_card_of_these(
+    played: Callable[..., list[Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from rbench_agent_pi0.cli import main as rbench_pi0
+
+    played(episodes=1)
+    capsys.readouterr()
+    assert rbench_pi0(["card", "plain", "--run", str(tmp_path / "run-0")]) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert "is no run of this checkpoint" in said.err
+    assert hashlib.sha256(checkpoint_path("hue").read_bytes()).hexdigest() in said.err
+
+
 def test_an_episode_is_the_same_twice(played: Callable[..., list[Any]]) -> None:
     first, second = played(episodes=1), played(episodes=1)
     assert first[0].hashes == second[0].hashes

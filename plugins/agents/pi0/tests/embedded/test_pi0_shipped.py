@@ -19,7 +19,7 @@ from rbench.interfaces.agent import AgentContext
 from rbench.remote.agent_server import packed, unpacked
 from rbench_agent_pi0.agent import Pi0
 from rbench_agent_pi0.cli import main
-from rbench_agent_pi0.embedded.checkpoint import read_head
+from rbench_agent_pi0.embedded.checkpoint import read_checkpoint
 from rbench_agent_pi0.embedded.policy import EmbeddedPolicy, checkpoint_path
 from rbench_agent_pi0.embedded.server import EmbeddedPolicyServer
 from rbench_agent_pi0.options import SHIPPED, Options
@@ -53,7 +53,7 @@ def test_together_they_are_small() -> None:
 
 @pytest.mark.parametrize("name", SHIPPED)
 def test_each_says_what_it_was_trained_on(name: str) -> None:
-    head = read_head(checkpoint_path(name))
+    head = read_checkpoint(checkpoint_path(name))[1]
     changes = head.training["recipe"]["augmentation"]
     assert head.name == name
     assert (changes["hue"] > 0, changes["saturation"] > 0) == (name == "hue", name == "hue")

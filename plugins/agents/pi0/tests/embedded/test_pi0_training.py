@@ -19,7 +19,7 @@ pytest.importorskip("safetensors", reason="checkpoints need safetensors, not ins
 from rbench.errors import StartError
 from rbench_agent_pi0.cli import main
 from rbench_agent_pi0.embedded.augmentation import Augmentation, augmented
-from rbench_agent_pi0.embedded.checkpoint import read_checkpoint, read_head, write_checkpoint
+from rbench_agent_pi0.embedded.checkpoint import read_checkpoint, write_checkpoint
 from rbench_agent_pi0.embedded.policy import EmbeddedPolicy
 
 Make = Callable[..., Any]
@@ -141,7 +141,7 @@ def test_a_training_on_the_first_demonstrations_reads_no_others_and_its_card_say
         (None, "holds no raw demonstrations"),
         ("{", "holds no raw demonstrations"),
         ('{"format": "lerobot"}', "collect with --format raw"),
-        ('{"format": "rbench-raw", "cameras": ["wrist"]}', "no pictures of camera 'left_top'"),
+        ('{"format": "rbench-raw", "schema": 1, "rate": 15, "cameras": ["wrist"]}', "no pictures of camera 'left_top'"),
     ],
 )
 def test_what_is_no_folder_of_demonstrations_is_refused_in_one_line(
@@ -171,7 +171,8 @@ def test_damaged_demonstrations_are_refused_in_one_line(
     (tmp_path / "demos" / name).write_bytes(content)
     assert main(["train", str(tmp_path / "demos"), "-o", str(tmp_path / "out")]) == 2
     error = capsys.readouterr().err
-    assert "is damaged" in error
+    assert name in error
+    assert "collect the demonstrations again" in error
     assert error.count("\n") == 1
 
 
@@ -187,7 +188,7 @@ def test_weights_that_are_not_numbers_are_refused(training: Make, tmp_path: Path
     path = tmp_path / "policy.safetensors"
     weights = read_checkpoint(path)[0].state_dict()
     weights["state.bias"] = torch.full_like(weights["state.bias"], float("nan"))
-    write_checkpoint(path, weights, read_head(path))
+    write_checkpoint(path, weights, read_checkpoint(path)[1])
     with pytest.raises(StartError, match="NaN or infinite"):
         EmbeddedPolicy(str(path))
 

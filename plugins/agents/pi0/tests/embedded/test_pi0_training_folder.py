@@ -24,7 +24,7 @@ from rbench.errors import RbenchError, StartError, UsageError
 from rbench.results import atomic
 from rbench.results.lock import WriterLock
 from rbench_agent_pi0.embedded import training as module
-from rbench_agent_pi0.embedded.checkpoint import read_checkpoint, read_head
+from rbench_agent_pi0.embedded.checkpoint import read_checkpoint
 
 Make = Callable[..., Any]
 FILES = ("policy.safetensors", "state.safetensors", "training.json")
@@ -129,7 +129,7 @@ def test_a_checkpoint_of_an_earlier_step_is_replaced_by_that_of_the_state(traini
     again(training, tmp_path)
     (tmp_path / "policy.safetensors").write_bytes(early)
     assert len(again(training, tmp_path)[1]) == 1
-    assert [point["step"] for point in read_head(tmp_path / "policy.safetensors").training["curve"]] == [2, 4]
+    assert [point["step"] for point in read_checkpoint(tmp_path / "policy.safetensors")[1].training["curve"]] == [2, 4]
 
 
 @pytest.mark.parametrize("written", [0, 1, 2])
@@ -311,5 +311,5 @@ def test_a_folder_that_cannot_be_written_is_refused_before_the_first_step(
 
 
 def test_threads_and_device_are_kept_in_the_checkpoint(training: Make, finished: Path) -> None:
-    said = read_head(finished / "policy.safetensors").training
+    said = read_checkpoint(finished / "policy.safetensors")[1].training
     assert (said["threads"], said["device"]) == (1, "cpu")
