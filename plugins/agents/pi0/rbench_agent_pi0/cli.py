@@ -180,6 +180,7 @@ def _torch() -> Any:
         import torch
     except ImportError as problem:
         raise StartError(
-            f"rbench-pi0 needs PyTorch and safetensors ({problem}); install them: python3 -m pip install torch safetensors"
+            f"rbench-pi0 needs PyTorch and safetensors ({problem}); install them: python3 -m pip install torch"
+            " safetensors"
         ) from problem
     return torch
