@@ -78,7 +78,8 @@ def chosen_policy(options: Options) -> Policy:
     except ImportError as problem:
         raise StartError(
             f"agent 'pi0' without a server runs its embedded policy, which needs PyTorch and safetensors ({problem});"
-            " install them: python3 -m pip install torch safetensors, or name a policy server: -o host=127.0.0.1 -o port=8000"
+            " install them: python3 -m pip install torch safetensors, or name a policy server: -o host=127.0.0.1"
+            " -o port=8000"
         ) from problem
     policy = EmbeddedPolicy(options.weights or DEFAULT_WEIGHTS)
     _check_fit(options, policy.pictures, policy.rows)
