@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from rbench.errors import StartError, UsageError
+from rbench.errors import UsageError
 from rbench.plugins.catalog import Catalog, build_catalog
 from rbench_agent_pi0.doctor import examine
 
@@ -61,23 +61,3 @@ def test_the_doctor_says_what_the_embedded_policy_needs(monkeypatch: pytest.Monk
     (check,) = examine({})
     assert (check.status, check.remedy) == ("ok", None)
     assert "python3 -m pip install torch safetensors" in check.detail
-
-
-def test_the_doctor_reads_the_shipped_checkpoints() -> None:
-    pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
-    pytest.importorskip("safetensors", reason="checkpoints need safetensors, not installed here")
-    (check,) = examine({})
-    assert check.status == "ok"
-    assert "hue 7d80a0d1b712" in check.detail
-
-
-def test_the_doctor_says_which_checkpoint_is_broken(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
-    policy = pytest.importorskip("rbench_agent_pi0.embedded.policy")
-
-    def broken(name: str) -> Any:
-        raise StartError(f"{name} is damaged")
-
-    monkeypatch.setattr(policy, "EmbeddedPolicy", broken)
-    (check,) = examine({})
-    assert (check.status, check.detail) == ("problem", "hue is damaged")

@@ -13,12 +13,14 @@ from websockets.sync.client import connect
 pytest.importorskip("torch", reason="the embedded policy needs PyTorch, not installed here")
 pytest.importorskip("safetensors", reason="checkpoints need safetensors, not installed here")
 
+import rbench_agent_pi0.embedded.policy
 from rbench.action import JointPositions
-from rbench.errors import AgentError
+from rbench.errors import AgentError, StartError
 from rbench.interfaces.agent import AgentContext
 from rbench.remote.agent_server import packed, unpacked
 from rbench_agent_pi0.agent import Pi0
 from rbench_agent_pi0.cli import main
+from rbench_agent_pi0.doctor import examine
 from rbench_agent_pi0.embedded.checkpoint import read_checkpoint
 from rbench_agent_pi0.embedded.policy import EmbeddedPolicy, checkpoint_path
 from rbench_agent_pi0.embedded.server import EmbeddedPolicyServer
@@ -156,3 +158,18 @@ def test_the_agent_asks_the_served_one_and_keeps_fractions_of_the_gripper(
     pi0.close()
     assert isinstance(action, JointPositions)
     assert pi0._policy.fractions
+
+
+def test_the_doctor_reads_the_shipped_checkpoints() -> None:
+    (check,) = examine({})
+    assert check.status == "ok"
+    assert "hue 7d80a0d1b712" in check.detail
+
+
+def test_the_doctor_says_which_checkpoint_is_broken(monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(name: str) -> Any:
+        raise StartError(f"{name} is damaged")
+
+    monkeypatch.setattr(rbench_agent_pi0.embedded.policy, "EmbeddedPolicy", broken)
+    (check,) = examine({})
+    assert (check.status, check.detail) == ("problem", "hue is damaged")
