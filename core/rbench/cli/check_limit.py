@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from os import _exit  # that of the module stands still while plugin code runs (rbench.plugins.staying)
 from typing import TextIO
 
+from rbench.cli.patience import after
 from rbench.testing.checks import Check, Result
 
 
@@ -45,13 +46,8 @@ def ended_after(seconds: float, check: Check, say: Callable[[Result, TextIO], No
                 stdout.flush()
             _exit(1)
 
-        timer = threading.Timer(seconds, give_up)
-        timer.daemon = True
-        timer.start()
-        try:
+        with after(seconds, give_up):
             yield
-        finally:
-            timer.cancel()
 
 
 def _duplicate_of_stdout() -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from rbench.cli.output import print_note
 
@@ -18,10 +18,15 @@ MAKING_AGENT = (
 )
 
 
-@contextlib.contextmanager
-def told_if_slow(text: str) -> Iterator[None]:
+def told_if_slow(text: str) -> contextlib.AbstractContextManager[None]:
     """Print a note, once, if what is done inside takes long."""
-    timer = threading.Timer(SLOW, print_note, [text])
+    return after(SLOW, lambda: print_note(text))
+
+
+@contextlib.contextmanager
+def after(seconds: float, act: Callable[[], object]) -> Iterator[None]:
+    """Act, once and in a thread of its own, if what is done inside takes longer."""
+    timer = threading.Timer(seconds, act)
     timer.daemon = True
     timer.start()
     try:
