@@ -79,3 +79,22 @@ def test_weights_of_an_agent_inside_a_wrapper_count_too(rbench_command: Callable
     ran = rbench_command(*WEIGHED, "-o", f"weights={weights}", "--wrap", "agents_with_weights:Forgets", "--limit", "1")
     assert ran.code == 0, ran.err
     assert ran.manifest["agent"]["manifest"]["weights"] == {"w.bin": hashlib.sha256(b"first").hexdigest()}
+
+
+@pytest.mark.parametrize("second", [b"first", b"second"])
+def test_shards_are_merged_when_their_weights_are_the_same_wherever_these_lie(
+    rbench_command: Callable[..., Any], tmp_path: Path, second: bytes
+) -> None:
+    for number, content in ((1, b"first"), (2, second)):
+        file = tmp_path / f"machine-{number}" / "w.bin"
+        file.parent.mkdir()
+        file.write_bytes(content)
+        shard = ("--shard", f"{number}/2", "--out", str(tmp_path / f"s{number}"))
+        assert rbench_command(*WEIGHED, "-o", f"weights={file}", "--limit", "4", *shard).code == 0
+    merged = rbench_command("merge", str(tmp_path / "s1"), str(tmp_path / "s2"), "-o", str(tmp_path / "all"))
+    if second == b"first":
+        assert merged.code == 0, merged.err
+    else:
+        assert merged.code == 2
+        assert "agent.manifest.weights.w.bin is" in merged.err
+        assert "options" not in merged.err

@@ -94,14 +94,16 @@ class CatalogEntry:
             )
         return model
 
-    def located_options(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """The options as given, with paths (`rbench.LocalPath`) absolute: other processes have other folders.
+    def located_options(self, values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """The options as given, with paths (`rbench.LocalPath`) absolute, and the names of these.
+
+        Other processes have other folders.
 
         Raises:
             PluginError: as `options_model`.
         """
         model = self.options_model() if values else None
-        return dict(values) if model is None else located(model, values)
+        return (dict(values), ()) if model is None else located(model, values)
 
     def resolve_options(self, values: Mapping[str, Any]) -> pydantic.BaseModel | None:
         """The options with defaults filled in; None when it takes none.

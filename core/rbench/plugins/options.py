@@ -43,15 +43,17 @@ class LocalPath:
             return value
 
 
-def located(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The options as given, those that the model marks as paths absolute."""
-    found = dict(values)
+def located(model: type[pydantic.BaseModel], values: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """The options as given, those that the model marks as paths absolute, and the names of these."""
+    found, paths = dict(values), []
     for name, field in model.model_fields.items():
         given = field.alias or name
         for mark in field.metadata:
             if isinstance(mark, LocalPath) and given in found:
                 found[given] = mark.absolute(found[given])
-    return found
+                if found[given] not in (None, *mark.names):
+                    paths.append(given)
+    return found, tuple(paths)
 
 
 def checked_options(model: type[pydantic.BaseModel], values: Mapping[str, Any], where: str) -> pydantic.BaseModel:

@@ -28,13 +28,18 @@ class SuiteUsed:
 
 @dataclass(frozen=True)
 class Options:
-    """Options as the user gave them, and as resolved with all defaults."""
+    """Options as the user gave them, and as resolved with all defaults.
+
+    Attributes:
+        paths: names of those given that are paths; they are absolute.
+    """
 
     given: Mapping[str, Any] = field(default_factory=dict)
     resolved: Mapping[str, Any] = field(default_factory=dict)
+    paths: tuple[str, ...] = ()
 
     def without_secrets(self) -> Options:
-        return Options(redacted(self.given), redacted(self.resolved))
+        return replace(self, given=redacted(self.given), resolved=redacted(self.resolved))
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,12 @@ DEFAULT_VISION = "opencv"
 
 @dataclass(frozen=True)
 class Resolved:
-    """A part of the run, found: its entry and its validated options."""
+    """A part of the run, found: its entry, its validated options, and which of those given are paths."""
 
     part: Part
     entry: CatalogEntry
     options: Any
+    paths: tuple[str, ...] = ()
 
     def used(self) -> PartUsed:
         """Name, origin and options as given and as resolved, for the manifest of the run."""
@@ -47,6 +48,7 @@ class Resolved:
             options=Options(
                 given=dict(self.part.options),
                 resolved={} if self.options is None else self.options.model_dump(mode="json"),
+                paths=self.paths,
             ),
             folder=self.entry.folder,
         )
@@ -69,8 +71,8 @@ def resolve(catalog: Catalog, kind: str, part: Part) -> Resolved:
         UsageError: unknown name or option. PluginError: its plugin is not usable.
     """
     entry = trial_entry(kind, part.name, part.folder) if ":" in part.name else catalog.get(kind, part.name)
-    part = replace(part, options=entry.located_options(part.options))
-    return Resolved(part, entry, entry.resolve_options(part.options))
+    given, paths = entry.located_options(part.options)
+    return Resolved(replace(part, options=given), entry, entry.resolve_options(given), paths)
 
 
 @dataclass(frozen=True)

@@ -185,8 +185,18 @@ def _differences(one: Manifest, other: Manifest) -> Iterator[tuple[str, tuple[An
         if key == "gl" and not (before[key] and after[key]):
             continue  # one of them drew nothing
         for path, values in differences(before[key], after[key], key):
-            if not path.startswith(_PLACES) and not path.endswith(".folder"):
+            if not path.startswith((*_PLACES, *_paths(one))) and not path.endswith(".folder"):
                 yield path, values
+
+
+def _paths(manifest: Manifest) -> Iterator[str]:
+    """The options that say where weights lie. Which they are, the agent declares: that is compared."""
+    if manifest.agent.manifest.get("weights"):
+        parts = [("agent", manifest.agent.options)]
+        parts += [(f"wrappers[{i}]", used.options) for i, used in enumerate(manifest.wrappers)]
+        for place, options in parts:
+            for name in options.paths:
+                yield from (f"{place}.options.given.{name}", f"{place}.options.resolved.{name}")
 
 
 def _check_plan(suite: Suite, run: RunDirectory) -> None:

@@ -45,8 +45,11 @@ def test_the_path_of_weights_is_made_absolute_and_the_name_of_shipped_ones_is_no
 ) -> None:
     monkeypatch.chdir(tmp_path)
     entry = catalog.get("agent", "pi0")
-    assert entry.located_options({"weights": "mine.safetensors"}) == {"weights": str(tmp_path / "mine.safetensors")}
-    assert entry.located_options({"weights": "plain", "port": 1}) == {"weights": "plain", "port": 1}
+    assert entry.located_options({"weights": "mine.safetensors"}) == (
+        {"weights": str(tmp_path / "mine.safetensors")},
+        ("weights",),
+    )
+    assert entry.located_options({"weights": "plain", "port": 1}) == ({"weights": "plain", "port": 1}, ())
 
 
 def test_the_doctor_says_what_the_embedded_policy_needs(monkeypatch: pytest.MonkeyPatch) -> None:
