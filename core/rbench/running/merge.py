@@ -180,12 +180,12 @@ def _is_acceptable(key: str, value: Any) -> bool:
 
 
 def _differences(one: Manifest, other: Manifest) -> Iterator[tuple[str, tuple[Any, Any]]]:
-    before, after = one.to_plain(), other.to_plain()
+    before, after, places = one.to_plain(), other.to_plain(), set(_paths(one))
     for key in _COMPARED:
         if key == "gl" and not (before[key] and after[key]):
             continue  # one of them drew nothing
         for path, values in differences(before[key], after[key], key):
-            if not path.startswith((*_PLACES, *_paths(one))) and not path.endswith(".folder"):
+            if not path.startswith(_PLACES) and not path.endswith(".folder") and path not in places:
                 yield path, values
 
 
