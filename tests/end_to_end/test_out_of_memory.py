@@ -86,5 +86,7 @@ def test_a_worker_that_the_system_ends_for_lack_of_memory_costs_one_episode(
     assert lost.error is not None
     assert "in act() (signal SIGKILL, when the system ended a process for lack of memory; it used " in lost.error
     assert [(e.outcome, e.error) for e in records.values()] == [("failure", None)] * 5
-    assert set((tmp_path / "trace").read_text().splitlines()) == {repr(drawn(e)) for e in planned(6)}
-    assert len((tmp_path / "trace").read_text().splitlines()) == 6
+    began = (tmp_path / "trace").read_text().splitlines()
+    assert set(began) == {repr(drawn(e)) for e in planned(6)}
+    # The system may take the other worker too, before the memory of the first is free: what that had is tried again.
+    assert began.count(repr(drawn(third))) == 1

@@ -280,8 +280,11 @@ def test_a_client_that_never_answers_is_given_up(
 ) -> None:
     monkeypatch.setattr(agent_server, "CLIENT_PATIENCE", 1)
     server = served(type("Looking", (echo,), {"act": lambda self, seen: seen.cameras["front"].rgb}))
-    client(server).ask(call="act", observation=observation)
+    silent = client(server)
+    silent.ask(call="act", observation=observation)
     still_serves(server, client, start)
+    with pytest.raises(ConnectionClosed):  # it is told of before it is cut off
+        silent.link.recv(5)
     assert "no answer after 1 s" in capfd.readouterr().err
 
 
