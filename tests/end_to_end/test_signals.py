@@ -79,7 +79,7 @@ def test_an_agent_that_will_not_end_is_ended(start_rbench: Callable[..., Any]) -
     started.wait_for(1)
     started.end(signal.SIGINT)
     assert started.ended().code == 130  # by itself it would never end
-    assert wait_until_gone(started, 1) == []
+    assert wait_until_gone(started, 10) == []
 
 
 def test_workers_end_at_once_with_a_run_that_is_killed(start_rbench: Callable[..., Any]) -> None:
@@ -87,7 +87,7 @@ def test_workers_end_at_once_with_a_run_that_is_killed(start_rbench: Callable[..
     started.wait_for(1)
     assert len(started.left()) >= 3
     started.end(signal.SIGKILL)
-    assert wait_until_gone(started, 3) == []
+    assert wait_until_gone(started, 10) == []
     assert started.ended().code == -signal.SIGKILL
 
 

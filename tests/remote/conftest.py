@@ -41,11 +41,11 @@ class Client:
 
     def __init__(self, link: Any) -> None:
         self.link = link
-        self.greeting = unpacked(link.recv(10))
+        self.greeting = unpacked(link.recv(30))
 
     def ask(self, **message: Any) -> Any:
         self.link.send(packed(message))
-        return unpacked(self.link.recv(10))
+        return unpacked(self.link.recv(30))
 
 
 OBSERVATION: dict[str, Any] = {

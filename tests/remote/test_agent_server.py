@@ -56,7 +56,7 @@ def test_an_agent_is_closed_with_its_connection(served: Make, client: Make, echo
     closed = threading.Event()
     agent = type("Closing", (echo,), {"close": lambda self: closed.set()})
     client(served(agent)).link.close()
-    assert closed.wait(5)
+    assert closed.wait(30)
 
 
 @pytest.mark.parametrize(("at_once", "most"), [(1, 1), (2, 2)])
@@ -145,7 +145,7 @@ def test_an_agent_that_cannot_be_made_is_told_in_the_greeting(
         "text": "agent 'echo': its constructor raised RuntimeError: no weights",
     }
     with pytest.raises(ConnectionClosed):
-        one.link.recv(5)
+        one.link.recv(30)
     capfd.readouterr()
 
 
@@ -162,7 +162,7 @@ def test_without_its_token_nobody_gets_in(served: Make, client: Make) -> None:
 def test_there_is_a_health_page_without_a_token(served: Make) -> None:
     server = served(token="sesame-12345")
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    with opener.open(f"http://127.0.0.1:{server.port}/healthz", timeout=5) as page:
+    with opener.open(f"http://127.0.0.1:{server.port}/healthz", timeout=30) as page:
         assert (page.status, page.read()) == (200, b"OK\n")
 
 
@@ -221,7 +221,7 @@ def test_a_client_that_does_not_keep_to_the_protocol_is_cut_off(
     stranger = client(server)
     stranger.link.send(message)
     with pytest.raises(ConnectionClosed):
-        stranger.link.recv(5)
+        stranger.link.recv(30)
     still_serves(server, client, start)
     assert "a client was cut off" in capfd.readouterr().err
 
@@ -232,7 +232,7 @@ def test_a_start_with_a_generator_that_is_none_is_cut_off(
     stranger = client(served())
     stranger.link.send(packed({"call": "reset", "start": {**start, "rng": '{"bit_generator": "os"}'}}))
     with pytest.raises(ConnectionClosed):
-        stranger.link.recv(5)
+        stranger.link.recv(30)
     capfd.readouterr()
 
 
@@ -244,7 +244,7 @@ def test_a_message_beyond_the_limit_is_not_read(
     stranger = client(server)
     with pytest.raises(ConnectionClosed):
         stranger.link.send(bytes(200_000))
-        stranger.link.recv(5)
+        stranger.link.recv(30)
     still_serves(server, client, start)
 
 
@@ -284,7 +284,7 @@ def test_a_client_that_never_answers_is_given_up(
     silent.ask(call="act", observation=observation)
     still_serves(server, client, start)
     with pytest.raises(ConnectionClosed):  # it is told of before it is cut off
-        silent.link.recv(5)
+        silent.link.recv(30)
     assert "no answer after 1 s" in capfd.readouterr().err
 
 
